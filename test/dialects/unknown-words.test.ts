@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { readFinish as readMessagesFinish } from "../../src/dialects/anthropic-messages/finish.ts";
-import { readFinish as readConverseFinish } from "../../src/dialects/bedrock-converse/provider/response-in.ts";
+import { readFinish as readConverseFinish } from "../../src/dialects/bedrock-converse/provider/ending-in.ts";
 import { readGeminiFinish } from "../../src/dialects/gemini/provider/finish-in.ts";
 import { tierOf } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrFinish } from "../../src/dialects/ir/ir.ts";

@@ -2,9 +2,10 @@ import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { modelName, takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
+import { figures } from "./provider/ending-in.ts";
 import { canBeForced, familyOf } from "./provider/model-family.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { figures, readResponse } from "./provider/response-in.ts";
+import { readResponse } from "./provider/response-in.ts";
 import { ConverseStreamReader } from "./provider/stream-in.ts";
 
 /** Amazon Bedrock's Converse. https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html */

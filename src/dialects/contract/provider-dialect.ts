@@ -2,7 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ForwardedHeaders } from "../headers.ts";
-import type { IrRequest, IrResponse } from "../ir/ir.ts";
+import type { IrEvent, IrRequest } from "../ir/ir.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import type { EndedIds } from "../provider-response/read-event.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
@@ -34,8 +34,8 @@ export interface ProviderDialect extends AnswerFigures {
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
-  /** Throws `upstream_error` if the body is malformed, is not a response or contains an error. */
-  readResponse(body: JsonObject, target: Target): IrResponse;
+  /** The events of a whole answer. Throws `upstream_error` if the body is malformed, is not a response or contains an error. */
+  readResponse(body: JsonObject, target: Target): readonly IrEvent[];
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
   createStreamReader(options: ReaderOptions): StreamReader;

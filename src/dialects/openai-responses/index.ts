@@ -15,8 +15,8 @@ import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-o
 import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
 import { endedIds } from "./client/turn-items.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
-import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
+import { failureIn, readResponse } from "./provider/response-in.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
 import { figures } from "./provider/usage-in.ts";
 

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { IrResponse } from "../ir/ir.ts";
+import type { IrEvent } from "../ir/ir.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
@@ -85,12 +85,12 @@ function allText(value: Json | undefined): string {
     .join("");
 }
 
-/** All text in an answer that was read whole. */
-export function producedBy(response: IrResponse): string {
+/** All text in the events of a whole answer. */
+export function producedBy(events: readonly IrEvent[]): string {
   let produced = "";
-  for (const block of response.blocks) {
-    if (block.type === "reasoning") produced += block.parts.join("");
-    else produced += block.type === "tool_call" ? block.name + block.input : block.text;
+  for (const event of events) {
+    if (event.type === "delta") produced += event.text;
+    else if (event.type === "block_start" && event.block.type === "tool_call") produced += event.block.name;
   }
   return produced;
 }

@@ -1,6 +1,6 @@
 import { malformedAnswer } from "../errors/failure.ts";
-import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } from "../ir/ir.ts";
-import { InputUnwrapper, unwrapInput } from "../tools/custom-input.ts";
+import type { IrBlockHead, IrEvent, IrFinish } from "../ir/ir.ts";
+import { InputUnwrapper } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
 
 /** Maps the tool calls of an answer back to the client's tools; the reverse of adaptRequest. */
@@ -11,28 +11,6 @@ export interface ToolMapping {
   readonly formatTool: string | null;
   /** A call's id as the client sees it; generated if the provider gave none. */
   readonly callId: (id: string) => string;
-}
-
-export function restoreResponse(response: IrResponse, toolMapping: ToolMapping): IrResponse {
-  const { finish, usage, serviceTier } = response;
-  const blocks = has(response.blocks, "tool_call")
-    ? response.blocks.map((block) => restoreBlock(block, toolMapping))
-    : response.blocks;
-  const agreed = agreeing(finish, has(blocks, "tool_call"), has(blocks, "refusal"));
-  return { blocks, finish: agreed, usage, serviceTier };
-}
-
-function has(blocks: readonly IrAssistantBlock[], type: IrAssistantBlock["type"]): boolean {
-  return blocks.some((block) => block.type === type);
-}
-
-function restoreBlock(block: IrAssistantBlock, toolMapping: ToolMapping): IrAssistantBlock {
-  if (block.type !== "tool_call") return block;
-  if (block.name === toolMapping.formatTool) return { type: "text", text: block.input };
-  const tool = toolMapping.names?.client(block.name) ?? refOf(block);
-  const id = toolMapping.callId(block.id);
-  const wrapped = tool.kind === "custom" && block.kind !== "custom";
-  return { ...block, ...tool, id, input: wrapped ? unwrapInput(block.input) : block.input };
 }
 
 function refOf({ namespace, name, kind }: ClientTool): ClientTool {
@@ -52,8 +30,8 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
 /** What is still open is written at once at the end of a stream, and a response then repeats all of it. */
 const maxBlocks = 2000;
 
-/** Restores tool names and inputs in a stream, event by event. */
-export class StreamRestorer {
+/** Restores tool names and inputs, event by event. */
+export class EventRestorer {
   readonly #toolMapping: ToolMapping;
   readonly #emit: (event: IrEvent) => void;
   readonly #unwrappers = new Map<number, InputUnwrapper>();

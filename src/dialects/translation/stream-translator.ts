@@ -4,14 +4,13 @@ import type { Usage } from "../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../contract/client-dialect.ts";
 import type { Target } from "../contract/provider-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";
-import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { producedBy } from "../provider-response/produced.ts";
 import type { ReadEvent } from "../provider-response/read-event.ts";
 import { StreamMeter } from "../provider-response/stream-meter.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
-import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
+import { EventRestorer, type ToolMapping } from "./restore-answer.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
@@ -29,14 +28,14 @@ export class StreamTranslator {
   readonly #target: Target;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
-  readonly #restorer: StreamRestorer;
+  readonly #restorer: EventRestorer;
   readonly #order = new BlockOrder();
   #written = "";
 
   constructor({ target, call, toolMapping }: TranslationContext) {
     this.#target = target;
     this.#writer = call.source.dialect.createStreamWriter(call);
-    this.#restorer = new StreamRestorer(toolMapping, (event) => this.#write(event));
+    this.#restorer = new EventRestorer(toolMapping, (event) => this.#write(event));
     this.#reader = target.dialect.createStreamReader({ target });
   }
 
@@ -48,10 +47,10 @@ export class StreamTranslator {
   /** For a provider that sends one JSON body although a stream was requested. */
   pushWhole(body: JsonObject): string {
     const { dialect } = this.#target;
-    const response = dialect.readResponse(body, this.#target);
+    const events = dialect.readResponse(body, this.#target);
     return this.#translate([
-      ...eventsOf(response),
-      { type: "written", text: producedBy(response), sealedChars: 0 },
+      ...events,
+      { type: "written", text: producedBy(events), sealedChars: 0 },
       { type: "extras", extras: dialect.readExtras(body) },
       { type: "end" },
     ]);

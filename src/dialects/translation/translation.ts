@@ -11,7 +11,7 @@ import { StreamMeter } from "../provider-response/stream-meter.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ClientTool } from "../tools/names.ts";
-import { restoreResponse } from "./restore-answer.ts";
+import { EventRestorer } from "./restore-answer.ts";
 import { StreamTranslator, type TranslationContext } from "./stream-translator.ts";
 
 /** A request translated from one dialect to another. Made once per attempt, because the target may differ. */
@@ -31,8 +31,11 @@ export class Translation {
   /** Translates a whole response to the client's dialect. Throws `upstream_error` if it is malformed. */
   response(body: JsonObject): TranslatedResponse {
     const { target, call, toolMapping } = this.#context;
-    const response = target.dialect.readResponse(body, target);
-    return writeWhole(call, restoreResponse(response, toolMapping), producedBy(response));
+    const events = target.dialect.readResponse(body, target);
+    const collector = new EventCollector();
+    const restorer = new EventRestorer(toolMapping, (event) => collector.push(event));
+    for (const event of events) restorer.push(event);
+    return writeWhole(call, collector.response(), producedBy(events));
   }
 
   stream(): StreamTranslator {
@@ -81,11 +84,13 @@ class ResponseCollector {
   readonly meter = new StreamMeter();
   readonly #context: TranslationContext;
   readonly #collector = new EventCollector();
+  readonly #restorer: EventRestorer;
   readonly #reader: StreamReader;
 
   constructor(context: TranslationContext) {
     this.#context = context;
-    const { target } = context;
+    const { target, toolMapping } = context;
+    this.#restorer = new EventRestorer(toolMapping, (event) => this.#collector.push(event));
     this.#reader = target.dialect.createStreamReader({ target });
   }
 
@@ -101,14 +106,13 @@ class ResponseCollector {
   /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse {
     this.#collect(this.#reader.end());
-    const { call, toolMapping } = this.#context;
-    const restored = restoreResponse(this.#collector.response(), toolMapping);
-    return { ...writeWhole(call, restored, this.meter.takeProduced()), usage: this.meter.usage };
+    const whole = writeWhole(this.#context.call, this.#collector.response(), this.meter.takeProduced());
+    return { ...whole, usage: this.meter.usage };
   }
 
   #collect(events: readonly ReadEvent[]): void {
     try {
-      for (const event of this.meter.answerIn(events)) this.#collector.push(event);
+      for (const event of this.meter.answerIn(events)) this.#restorer.push(event);
     } catch (error) {
       throw this.#billed(error);
     }

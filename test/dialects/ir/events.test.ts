@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
+import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
+import { eventsOf } from "../ir-events.ts";
 
 test("the events of a response are collected into the same response, with what it cites", () => {
   const page = { url: "https://a.example/sky", title: "Sky", citedText: "Blue.", span: { start: 0, end: 3 } };

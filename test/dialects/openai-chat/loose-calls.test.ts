@@ -6,6 +6,7 @@ import { type ClientDialectName, clientDialect, providerDialect } from "../../..
 import { validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { usualTargets } from "../golden-file.ts";
+import { collected } from "../ir-events.ts";
 
 /** What servers in Go write of a call: all fields, with zero values where nothing is meant. */
 const zeroCustom = { name: "", input: "" };
@@ -38,7 +39,7 @@ describe("a tool call with Go's zero values", () => {
   test.each(Object.entries(calls))("%s is read from a whole answer", (_, [call, name, kind]) => {
     const message = { role: "assistant", content: null, tool_calls: [call] };
     const body = { choices: [{ index: 0, message, finish_reason: "tool_calls" }] } as unknown as JsonObject;
-    const { blocks } = providerDialect("chat").readResponse(body, usualTargets.chat);
+    const { blocks } = collected(providerDialect("chat").readResponse(body, usualTargets.chat));
     expect(blocks).toMatchObject([{ type: "tool_call", name, kind }]);
   });
 

@@ -4,6 +4,7 @@ import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import { collected } from "../ir-events.ts";
 import { callOf, targetOf } from "./support.ts";
 
 const answer: IrResponse = {
@@ -104,12 +105,14 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
 });
 
 test("C44 the provider's signature is kept as it is, even when it looks like one of ours", () => {
-  const { blocks } = openAiResponses.provider.readResponse(
-    {
-      status: "completed",
-      output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
-    },
-    targetOf(),
+  const { blocks } = collected(
+    openAiResponses.provider.readResponse(
+      {
+        status: "completed",
+        output: [{ id: "rs_1", type: "reasoning", summary: [], encrypted_content: "slu1.another-gateway" }],
+      },
+      targetOf(),
+    ),
   );
   expect(blocks).toEqual([
     {

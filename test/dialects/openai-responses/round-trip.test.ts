@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
-import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
+import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type {
   IrAssistantBlock,
   IrContent,
@@ -16,6 +16,7 @@ import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts
 import { answerIn } from "../../../src/dialects/provider-response/read-event.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
+import { collected, eventsOf } from "../ir-events.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 
 const runs = 300;
@@ -205,7 +206,7 @@ test("what a provider streams is what it says in a whole response", () => {
     const withoutSignatures = (response: IrResponse): unknown =>
       JSON.parse(JSON.stringify(response, (name, value) => (name === "signature" ? undefined : value)));
     expect(withoutSignatures(collector.response())).toEqual(
-      withoutSignatures(openAiResponses.provider.readResponse(whole, targetOf())),
+      withoutSignatures(collected(openAiResponses.provider.readResponse(whole, targetOf()))),
     );
   }
 });

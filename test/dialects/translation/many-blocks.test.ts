@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
-import { StreamRestorer } from "../../../src/dialects/translation/restore-answer.ts";
+import { EventRestorer } from "../../../src/dialects/translation/restore-answer.ts";
 
 /** How many blocks of an answer pass, and what ends it. */
 function passed(count: number): [number, string] {
@@ -8,7 +8,7 @@ function passed(count: number): [number, string] {
   const emit = ({ type }: IrEvent): void => {
     if (type === "block_start") starts += 1;
   };
-  const restorer = new StreamRestorer({ names: null, formatTool: null, callId: (id) => id }, emit);
+  const restorer = new EventRestorer({ names: null, formatTool: null, callId: (id) => id }, emit);
   try {
     for (let index = 0; index < count; index += 1) {
       restorer.push({ type: "block_start", index, block: { type: "text" } });

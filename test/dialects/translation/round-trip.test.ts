@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { Source } from "../../../src/dialects/contract/client-dialect.ts";
 import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
-import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
+import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
 import {
   type ClientDialectName,
@@ -18,6 +18,7 @@ import { isFast } from "../../support/effort.ts";
 import { seededRandom } from "../../support/random.ts";
 import { answerOf as readAnswer } from "../../support/read-stream.ts";
 import { Generator } from "../generate.ts";
+import { eventsOf } from "../ir-events.ts";
 
 /** Each pair gets this many conversations; one that fails is run again by its number alone. */
 const seeds = Array.from({ length: isFast ? 15 : 60 }, (_, index) => index + 1);

@@ -6,6 +6,7 @@ import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/str
 import { providerDialect } from "../../../src/dialects/registry.ts";
 import { bytesOf } from "../../../src/gateway/exchange/client-call.ts";
 import { PassthroughRelayer } from "../../../src/gateway/response/passthrough-relayer.ts";
+import { collected } from "../../dialects/ir-events.ts";
 import { meterAfter } from "../../support/read-stream.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
 
@@ -420,7 +421,9 @@ describe("whole answers", () => {
       ],
       usage: usage(8, 3),
     };
-    const { blocks, finish } = providerDialect("chat").readResponse(body, chatTarget(["split_choices"]));
+    const { blocks, finish } = collected(
+      providerDialect("chat").readResponse(body, chatTarget(["split_choices"])),
+    );
     expect(blocks.map(({ type }) => type)).toEqual(["text", "tool_call"]);
     expect(finish.reason).toBe("tool_calls");
   });
@@ -429,7 +432,9 @@ describe("whole answers", () => {
     const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];
     const message = { role: "assistant", content: "Hi", reasoning: "Hm.", reasoning_details: details };
     const body = { choices: [{ index: 0, message, finish_reason: "stop" }] };
-    const { blocks } = providerDialect("chat").readResponse(body, chatTarget(["reasoning_details"]));
+    const { blocks } = collected(
+      providerDialect("chat").readResponse(body, chatTarget(["reasoning_details"])),
+    );
     expect(blocks[0]).toMatchObject({ type: "reasoning", signature: { maker: "chat", details } });
   });
 });

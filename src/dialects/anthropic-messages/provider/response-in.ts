@@ -1,65 +1,42 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing, functionCall, unsaidFinish } from "../../ir/answer-parts.ts";
-import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
-import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { readCitations } from "../citations.ts";
-import { readFinish } from "../finish.ts";
+import type { IrEvent } from "../../ir/ir.ts";
+import { isZero, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { readAsStream } from "../../provider-response/read-whole.ts";
+import { headOf, MessagesStreamReader } from "./stream-in.ts";
 import { figures, readUsage } from "./usage-in.ts";
 
-export function readResponse(body: JsonObject): IrResponse {
+/** Its blocks, whole, as a stream would begin and end them. */
+export function readResponse(body: JsonObject): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
-  if (!Array.isArray(body["content"])) throw malformedAnswer("a message without content");
-  const blocks = objectsOf(body["content"]).flatMap(readBlock);
-  const finish = readFinish(body) ?? (blocks.length > 0 ? unsaidFinish : null);
-  if (finish === null) throw malformedAnswer("an empty message without a stop_reason");
-  return {
-    blocks,
-    finish,
-    usage: readUsage(body["usage"]),
-    serviceTier: readTier(body),
-  };
+  const { content, ...message } = body;
+  if (!Array.isArray(content)) throw malformedAnswer("a message without content");
+  const blocks = objectsOf(content);
+  // Some servers do not say why an answer has ended.
+  const ended = stringOf(body["stop_reason"]) || (blocks.some(headOf) ? "end_turn" : null);
+  if (ended === null) throw malformedAnswer("an empty message without a stop_reason");
+  const events = [
+    ["message_start", { message }] as const,
+    ...blocks.flatMap(eventsOf),
+    ["message_delta", { delta: { ...message, stop_reason: ended } }] as const,
+    ["message_stop", {}] as const,
+  ];
+  return readAsStream(new MessagesStreamReader(), events, readUsage(body["usage"]));
+}
+
+/** A stream has the signature behind the text. */
+function eventsOf(block: JsonObject, index: number) {
+  const delta = block["type"] === "thinking" ? { signature: stringOf(block["signature"]) ?? "" } : {};
+  return [
+    ["content_block_start", { index, content_block: block }],
+    ["content_block_delta", { index, delta }],
+    ["content_block_stop", { index }],
+  ] as const;
 }
 
 export function failureIn(body: JsonObject): GatewayError | null {
   const hasFailed = body["type"] === "error" || (isObject(body["error"]) && !isZero(body["error"]));
   return hasFailed ? reportedFailure(body, figures) : null;
-}
-
-/** Blocks of hosted tools are skipped: clients of other dialects cannot request them. */
-function readBlock(block: JsonObject): IrAssistantBlock[] {
-  switch (block["type"]) {
-    case "text":
-      return [
-        { type: "text", text: stringOf(block["text"]) ?? "", ...citing(readCitations(block["citations"])) },
-      ];
-    case "thinking":
-      return [
-        {
-          type: "reasoning",
-          parts: [stringOf(block["thinking"]) ?? ""],
-          signature: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
-        },
-      ];
-    case "redacted_thinking": {
-      const data = stringOf(block["data"]) ?? "";
-      return [{ type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data } }];
-    }
-    case "tool_use":
-      return [
-        {
-          ...functionCall(block["id"], block["name"]),
-          input: JSON.stringify(objectOf(block["input"]) ?? {}),
-        },
-      ];
-    default:
-      return [];
-  }
-}
-
-function readTier(body: JsonObject): string | null {
-  const tier = stringOf(objectOf(body["usage"])?.["service_tier"]);
-  return tier === "standard" ? "default" : tier;
 }

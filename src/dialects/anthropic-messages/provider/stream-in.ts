@@ -150,7 +150,8 @@ function textOf({ text, partial_json: json, thinking }: JsonObject): string {
   return stringOf(text) ?? stringOf(json) ?? stringOf(thinking) ?? "";
 }
 
-function headOf(block: JsonObject): IrBlockHead | null {
+/** Null for blocks of hosted tools: clients of other dialects cannot request them. */
+export function headOf(block: JsonObject): IrBlockHead | null {
   switch (block["type"]) {
     case "text":
       return { type: "text" };

@@ -1,113 +1,44 @@
-import { tableOf } from "../../../base/collections/table.ts";
-import type { GatewayError } from "../../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage/usage.ts";
-import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { functionCall, unknownFinish } from "../../ir/answer-parts.ts";
-import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
-import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { serviceTier } from "../../usage/extra-usage.ts";
-import { type AnswerFigures, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import type { IrEvent } from "../../ir/ir.ts";
+import { objectOf, objectsOf } from "../../json/json-fields.ts";
+import { readAsStream } from "../../provider-response/read-whole.ts";
+import { figures } from "./ending-in.ts";
+import { ConverseStreamReader } from "./stream-in.ts";
 
-export function readResponse(body: JsonObject): IrResponse {
+/** Its blocks, whole, as a stream would begin and end them. */
+export function readResponse(body: JsonObject): readonly IrEvent[] {
   if (isObject(body["error"])) throw reportedFailure(body, figures);
-  const message = objectOf(objectOf(body["output"])?.["message"]);
-  if (message === null || !Array.isArray(message["content"])) throw malformedAnswer("no message");
-  const usage = readUsage(body["usage"]);
-  const failure = readFailure(body["stopReason"]);
-  if (failure !== null) throw failedAnswer(failure, usage, figures.readExtras(body));
-  const finish = readFinish(body["stopReason"]);
-  if (finish === null) throw malformedAnswer("a message without a stopReason");
-  return {
-    blocks: objectsOf(message["content"]).flatMap(readBlock),
-    finish,
-    usage,
-    serviceTier: readTier(body),
-  };
+  const { stopReason = null, ...metadata } = body;
+  const content = objectOf(objectOf(body["output"])?.["message"])?.["content"];
+  if (!Array.isArray(content)) throw malformedAnswer("no message");
+  const blocks = objectsOf(content).flatMap(partsOf);
+  const events = blocks.flatMap((block, index) => eventsOf(block, index));
+  const ends = [["messageStop", { stopReason }] as const, ["metadata", metadata] as const];
+  return readAsStream(new ConverseStreamReader(), [...events, ...ends], figures.usageIn(body));
+}
+
+/** A text with citations is a list of texts. */
+function partsOf(block: JsonObject): readonly JsonObject[] {
+  const cited = objectOf(block["citationsContent"]);
+  return cited === null ? [block] : objectsOf(cited["content"]);
 }
 
 /** Unexpected blocks, such as images, are skipped. */
-function readBlock(block: JsonObject): IrAssistantBlock[] {
-  const text = stringOf(block["text"]);
-  if (text !== null) return [{ type: "text", text }];
+function eventsOf(block: JsonObject, contentBlockIndex: number) {
   const call = objectOf(block["toolUse"]);
-  if (call !== null) {
-    const input = JSON.stringify(objectOf(call["input"]) ?? {});
-    return [{ ...functionCall(call["toolUseId"], call["name"]), input }];
-  }
-  const reasoning = objectOf(block["reasoningContent"]);
-  if (reasoning !== null) return readReasoning(reasoning);
-  const cited = objectsOf(objectOf(block["citationsContent"])?.["content"]);
-  return cited.map((part) => ({ type: "text", text: stringOf(part["text"]) ?? "" }));
+  const { reasoningText, ...redacted } = objectOf(block["reasoningContent"]) ?? {};
+  const delta: JsonObject =
+    call !== null
+      ? { toolUse: { input: JSON.stringify(objectOf(call["input"]) ?? {}) } }
+      : isObject(block["reasoningContent"])
+        ? { reasoningContent: { ...redacted, ...objectOf(reasoningText ?? null) } }
+        : typeof block["text"] === "string"
+          ? { text: block["text"] }
+          : {};
+  return [
+    ["contentBlockStart", { contentBlockIndex, start: { toolUse: call } }],
+    ["contentBlockDelta", { contentBlockIndex, delta }],
+    ["contentBlockStop", { contentBlockIndex }],
+  ] as const;
 }
-
-/** Models other than Claude do not sign their reasoning, and do not need it back. */
-function readReasoning(reasoning: JsonObject): IrAssistantBlock[] {
-  const redacted = stringOf(reasoning["redactedContent"]);
-  if (redacted !== null)
-    return [{ type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data: redacted } }];
-  const readable = objectOf(reasoning["reasoningText"]) ?? {};
-  const signed = stringOf(readable["signature"]);
-  const signature = signed === null ? null : ({ maker: "anthropic", signature: signed } as const);
-  return [{ type: "reasoning", parts: [stringOf(readable["text"]) ?? ""], signature }];
-}
-
-const reasons = tableOf<FinishReason>({
-  end_turn: "stop",
-  tool_use: "tool_calls",
-  max_tokens: "length",
-  stop_sequence: "stop_sequence",
-  model_context_window_exceeded: "context_window",
-  guardrail_intervened: "refusal",
-  content_filtered: "refusal",
-});
-
-/** Converse itself does not say more. */
-const explanations = tableOf<string>({
-  guardrail_intervened: "A guardrail of the provider intervened.",
-  content_filtered: "A filter of the provider stopped the answer.",
-});
-
-/** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */
-const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
-
-/** How the model failed; null if it did not. */
-export function readFailure(stopReason: Json | undefined): GatewayError | null {
-  const reason = stringOf(stopReason) ?? "";
-  return failures.has(reason) ? malformedAnswer(`its stopReason is ${reason}`) : null;
-}
-
-/** Null if there is no reason yet. */
-export function readFinish(stopReason: Json | undefined): IrFinish | null {
-  const reason = stringOf(stopReason) ?? "";
-  if (reason === "") return null;
-  const known = reasons[reason];
-  if (known === undefined) return unknownFinish(reason);
-  return { reason: known, stopSequence: null, explanation: explanations[reason] ?? null };
-}
-
-/** As Anthropic's, the input figure does not include cached tokens. Reasoning is not reported separately. */
-function readUsage(usage: Json | undefined): ReportedUsage | null {
-  if (!isObject(usage)) return null;
-  const { inputTokens: input, outputTokens: output } = usage;
-  if (!isTokenCount(input) && !isTokenCount(output)) return null;
-  const side = new UsageSide();
-  const inputTokens = side.figure(input);
-  const cachedInputTokens = side.detail(usage["cacheReadInputTokens"]);
-  const cacheWriteTokens = side.detail(usage["cacheWriteInputTokens"]);
-  let hourTokens = 0;
-  for (const { ttl, inputTokens: written } of objectsOf(usage["cacheDetails"])) {
-    if (ttl === "1h") hourTokens += side.detail(written);
-  }
-  const hour = hourTokens === 0 ? {} : { cacheWriteHourTokens: hourTokens };
-  return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens, ...hour }, side, output, undefined);
-}
-
-export function readTier(answer: JsonObject): string | null {
-  return stringOf(objectOf(answer["serviceTier"])?.["type"]);
-}
-
-export const figures: AnswerFigures = {
-  usageIn: ({ usage }) => readUsage(usage),
-  readExtras: (answer) => serviceTier(readTier(answer)),
-};

@@ -6,7 +6,7 @@ import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir
 import type { IrBlockHead, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
-import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
+import { figures, readFailure, readFinish, readTier } from "./ending-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;

@@ -2,10 +2,9 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { Target } from "../../contract/provider-dialect.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
-import { EventCollector } from "../../ir/events.ts";
-import type { IrResponse } from "../../ir/ir.ts";
+import type { IrEvent } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { answerIn } from "../../provider-response/read-event.ts";
+import { readAsStream } from "../../provider-response/read-whole.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
@@ -165,13 +164,6 @@ function sealedIn({ thoughtSignature: signature }: JsonObject): number {
 }
 
 /** A whole answer has the form of a stream's only chunk. */
-export function readResponse(body: JsonObject, target: Target): IrResponse {
-  const collector = new EventCollector();
-  const reader = new GeminiStreamReader(target);
-  const read = reader.read({ event: "", data: "", parsed: { json: body, isCut: false } });
-  for (const event of answerIn(read)) collector.push(event);
-  if (!read.some(({ type }) => type === "text_end"))
-    throw malformedAnswer("an answer without a finishReason");
-  for (const event of answerIn(reader.end())) collector.push(event);
-  return collector.response();
+export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
+  return readAsStream(new GeminiStreamReader(target), [["", body]]);
 }

@@ -136,7 +136,9 @@ export class ChatStreamReader extends StreamReader {
   }
 
   #readDelta(delta: JsonObject): void {
-    this.#details?.push(...detailsIn(delta));
+    const details = this.#details === null ? [] : detailsIn(delta);
+    this.#details?.push(...details);
+    if (details.length > 0) this.#openBlock("reasoning");
     this.#text("reasoning", reasoningOf(delta));
     this.#content(this.#thinkTags.push(contentOf(delta)));
     if (Array.isArray(delta["annotations"])) this.#cite(delta);
@@ -154,12 +156,14 @@ export class ChatStreamReader extends StreamReader {
   }
 
   #text(kind: TextKind, text: string): void {
-    if (text === "") return;
-    if (this.#open?.head.type !== kind) {
-      this.#close();
-      this.#open = this.#blocks.begin({ type: kind });
-    }
-    this.#blocks.append(this.#open, text);
+    if (text !== "") this.#blocks.append(this.#openBlock(kind), text);
+  }
+
+  #openBlock(kind: TextKind): OpenBlock {
+    if (this.#open?.head.type === kind) return this.#open;
+    this.#close();
+    this.#open = this.#blocks.begin({ type: kind });
+    return this.#open;
   }
 
   #cite(delta: JsonObject): void {

@@ -80,11 +80,3 @@ function overlap(text: string): number {
   }
   return 0;
 }
-
-export function splitThinkTags(content: string): SplitText {
-  if (!content.trimStart().startsWith(open)) return { reasoning: "", text: content };
-  const splitter = new ThinkTagSplitter();
-  const { reasoning, text } = splitter.push(content);
-  const rest = splitter.end();
-  return { reasoning: reasoning + rest.reasoning, text: text + rest.text };
-}

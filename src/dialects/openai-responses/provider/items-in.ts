@@ -1,34 +1,8 @@
-import { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { citing } from "../../ir/answer-parts.ts";
-import type {
-  FinishReason,
-  IrAssistantBlock,
-  IrFinish,
-  IrRefusal,
-  IrResponse,
-  IrText,
-  IrToolCall,
-} from "../../ir/ir.ts";
-import { listOf, nonEmpty, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { FinishReason, IrFinish, IrRefusal, IrText, IrToolCall } from "../../ir/ir.ts";
+import { listOf, nonEmpty, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
-import { readReasoning } from "../reasoning.ts";
-import { figures } from "./usage-in.ts";
-
-/** The blocks of an output item. Calls of hosted tools give none. */
-function readItem(item: JsonObject): IrAssistantBlock[] {
-  switch (item["type"]) {
-    case "message":
-      return readMessageParts(item).map(({ block }) => block);
-    case "reasoning":
-      return readReasoning(item);
-    default: {
-      const call = readCall(item);
-      return call === null ? [] : [call];
-    }
-  }
-}
 
 export interface MessagePart {
   readonly at: number;
@@ -81,30 +55,4 @@ function finishReason(response: JsonObject, { called, refused }: AnswerKinds): F
 
 export function readTier(response: JsonObject): string | null {
   return stringOf(response["service_tier"]);
-}
-
-export function readResponse(body: JsonObject): IrResponse {
-  const { status, output } = body;
-  const failure = failureIn(body);
-  if (failure !== null) throw failure;
-  if (!Array.isArray(output)) throw malformedAnswer("a response without output");
-  if (status === "queued" || status === "in_progress")
-    throw malformedAnswer("a response that is not finished");
-  const blocks = objectsOf(output).flatMap(readItem);
-  const finish = readFinish(body, {
-    called: blocks.some((block) => block.type === "tool_call"),
-    refused: blocks.some((block) => block.type === "refusal"),
-  });
-  return { blocks, finish, usage: figures.usageIn(body), serviceTier: readTier(body) };
-}
-
-export function failureIn(body: JsonObject): GatewayError | null {
-  const { status, error } = body;
-  if (isObject(error)) return reportedFailure(body, figures);
-  if (status !== "failed" && status !== "cancelled") return null;
-  const failure = new GatewayError(
-    "upstream_error",
-    `The response ${status === "failed" ? "failed" : "was cancelled"}.`,
-  );
-  return failedAnswer(failure, figures.usageIn(body), figures.readExtras(body));
 }
