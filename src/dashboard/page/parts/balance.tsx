@@ -7,7 +7,7 @@ import { capText } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";
 import { UsedMeter } from "./used-meter.tsx";
 
-/** What a key or an account has left, or what it owes. */
+/** The remaining balance of a key or an account, or what it owes. */
 export interface BalanceSummary {
   readonly name: string;
   readonly main: string;
