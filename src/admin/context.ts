@@ -35,4 +35,6 @@ type OperationErrorReason =
   | "invalid_input"
   | "not_allowed"
   | "wrong_status"
-  | "gateway_busy";
+  | "not_found"
+  | "gateway_busy"
+  | "no_gateway";

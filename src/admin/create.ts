@@ -22,6 +22,7 @@ import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import type { InFlightView } from "./reports/schema.ts";
 import { type AdminMount, adminRoutes, memberRoutes } from "./routes/admin.ts";
+import { type LocalOperations, localOperations } from "./routes/local.ts";
 import { openMetricsListener } from "./system/metrics-listener.ts";
 
 interface AdminParts {
@@ -32,7 +33,7 @@ interface AdminParts {
   readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly tracing: { readonly dropped: number };
-  readonly monitor: Pick<AlertMonitor, "list">;
+  readonly monitor: Pick<AlertMonitor, "list" | "checkNow">;
   readonly configOnDisk: ConfigOnDisk | undefined;
   readonly log: Pick<Log, "warn">;
 }
@@ -42,6 +43,8 @@ export interface Admin {
   readonly mount: AdminMount;
   /** Routes for members who authenticate with a key; they need no listener of their own. */
   readonly mountForMembers: AdminMount;
+  /** Performs the operations for commands on this machine. */
+  readonly local: LocalOperations;
   /**
    * The token generated at this start, to be shown once; null if a token existed already, or another gateway saved its
    * own first.
@@ -92,6 +95,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     clock,
     keys,
     accounts,
+    knowsReserved: true,
+    knownNames: () => gateway.configured.settings.named,
     guard,
     log,
     live,
@@ -105,6 +110,10 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     configOnDisk: configOnDisk ?? null,
     deploymentHealth: () => gateway.configured.upstream.health(),
     alerts: () => monitor.list,
+    checkAlerts: async () => {
+      await monitor.checkNow();
+      return monitor.list;
+    },
     inFlight: () => ongoing.size,
     requestLogDropped: () => requestLog.dropped,
     flushRequestLog: async () => {
@@ -134,6 +143,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
     mount: adminRoutes(deps),
     mountForMembers: memberRoutes(deps),
+    local: localOperations(deps),
     sessions: guard.sessions,
     get metricsAddress() {
       return metrics.address;

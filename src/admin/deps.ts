@@ -10,6 +10,7 @@ import type { Log } from "../observe/log.ts";
 import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard, Origin } from "./auth/guard.ts";
+import type { KnownNames } from "./keys/known-names.ts";
 import type { Live } from "./live/live.ts";
 import type { InFlightView } from "./reports/schema.ts";
 
@@ -28,7 +29,11 @@ export interface AdminDeps extends Connections {
   readonly store: Store;
   readonly clock: Clock;
   readonly keys: KeyRing;
-  readonly accounts: Accounts;
+  readonly accounts: Pick<Accounts, "summaries" | "held" | "overrun">;
+  /** Whether `accounts` knows what open requests have reserved, which only a gateway does. */
+  readonly knowsReserved: boolean;
+  /** The names that keys can be limited to; null if they are not known. */
+  knownNames(): KnownNames | null;
   readonly guard: Guard;
   readonly log: Pick<Log, "warn">;
   readonly live: Live;
@@ -47,6 +52,8 @@ export interface AdminDeps extends Connections {
   deploymentHealth(): readonly DeploymentHealth[];
   /** The active alerts, as of the last check. */
   alerts(): readonly Alert[];
+  /** The alerts of this moment. */
+  checkAlerts(): Promise<readonly Alert[]>;
   inFlight(): number;
   /** Outcomes neither stored nor counted since the start. */
   requestLogDropped(): number;

@@ -1,5 +1,6 @@
 import { version } from "../../package.json";
 import { type Admin, createAdmin } from "../admin/create.ts";
+import { listenForCommands } from "../admin/system/command-listener.ts";
 import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
@@ -9,6 +10,7 @@ import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { createLogs } from "../observe/log.ts";
+import { nameOfDatabase } from "../store/open.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";
@@ -98,6 +100,20 @@ async function assemble(
   const admin = await createAdmin(parts);
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
+  const { server, store } = settings;
+  const hello = {
+    version,
+    pid: process.pid,
+    address: servers.url,
+    store: store === null ? null : nameOfDatabase(store),
+  };
+  const commands = listenForCommands({
+    dir: server.data,
+    hello,
+    operations: admin.local,
+    log: logs.log,
+  });
+  opened.defer(() => commands.close());
   await admin.saveGeneratedToken();
   const stopUpkeep = startUpkeep(services, gateway, monitor, configOnDisk);
   return {

@@ -14,8 +14,8 @@ export interface Backend {
   readonly keys: readonly KeyRecord[];
   readonly signIns: readonly SignIn[];
   readonly revision: number;
-  /** How often to look for changes of other processes. */
-  readonly changesEveryMs: number;
+  /** How often to look for changes of other gateways; null if this one alone writes. */
+  readonly changesEveryMs: number | null;
   /** Why the gateway must reject requests; null while it accepts them. */
   readonly trouble: Trouble | null;
   /** What the database's clock is ahead of this machine's; 0 while they agree, and without another clock. */

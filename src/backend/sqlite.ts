@@ -63,7 +63,7 @@ async function backendOn(
     keys: snapshot.keys,
     signIns: snapshot.signIns,
     revision: snapshot.revision,
-    changesEveryMs: 100,
+    changesEveryMs: null,
     get trouble() {
       return store.trouble;
     },

@@ -1,13 +1,15 @@
 import { InvalidArgumentError, Option } from "commander";
-import { capFromText, type WrittenCap } from "../admin/keys/cap-text.ts";
+import { capFromText } from "../admin/keys/cap-text.ts";
+import type { CapsBody } from "../admin/keys/schema.ts";
 
 /** Can be repeated; `none` removes all caps. */
 export function capOption(name: "cap" | "key-cap", help: string): Option {
   return new Option(`--${name} <n/period[:models]|none>`, help).argParser(
-    (text: string, before: readonly WrittenCap[] | undefined) => {
+    (text: string, before: CapsBody | undefined) => {
       if (text === "none") return [];
       const cap = capFromText(text);
-      if (cap !== null) return [...(before ?? []), cap];
+      if (cap !== null)
+        return [...(before ?? []), { limit: cap.amount, period: cap.period, models: cap.models }];
       throw new InvalidArgumentError("Write a cap such as 5/day, 100/month or 20/week:claude-opus-*.");
     },
   );

@@ -1,4 +1,4 @@
-import { type ChosenRange, chosenRange } from "../admin/moments.ts";
+import { type ChosenRange, chosenRange, iso } from "../admin/moments.ts";
 import { Misuse, moment } from "./terminal/terminal.ts";
 
 /** The formats accepted by `--since` and `--until`, in one place. */
@@ -19,4 +19,9 @@ export function chosenTime({ since, until }: TimeOptions, nowMs: number): Chosen
 
 export function timeText({ sinceMs, untilMs }: ChosenRange): string {
   return `from ${moment(sinceMs)} to ${moment(untilMs)} UTC`;
+}
+
+/** The range as operations take it. */
+export function rangeQuery({ sinceMs, untilMs }: ChosenRange): { since: string; until: string } {
+  return { since: iso(sinceMs), until: iso(untilMs) };
 }

@@ -1,3 +1,4 @@
+import { creditsFromNano } from "../base/money/money.ts";
 import { positiveCreditAmount, signedCreditAmount } from "./arguments.ts";
 import type { DataOptions, SluiceCommand } from "./help.ts";
 
@@ -6,11 +7,11 @@ interface CreditOptions extends DataOptions {
   readonly note?: string;
 }
 
-/** Enters credit for a key or an account, and shows the result. */
+/** Enters credits for a key or an account, and shows the result. */
 export type EnterCredit = (
-  kind: "topup" | "adjustment",
+  kind: "topup" | "adjust",
   name: string,
-  amountNano: number,
+  amount: number,
   options: CreditOptions,
 ) => Promise<void>;
 
@@ -24,7 +25,7 @@ export function topUpCommand(command: SluiceCommand, enter: EnterCredit): Sluice
     )
     .option("--note <text>", "a note for the ledger")
     .action((name: string, amountNano: number, options: CreditOptions) =>
-      enter("topup", name, amountNano, options),
+      enter("topup", name, creditsFromNano(amountNano), options),
     );
 }
 
@@ -37,7 +38,7 @@ export function adjustCommand(command: SluiceCommand, enter: EnterCredit): Sluic
       // Otherwise -5 would be taken for an option.
       .allowUnknownOption()
       .action((name: string, amountNano: number, options: CreditOptions) =>
-        enter("adjustment", name, amountNano, options),
+        enter("adjust", name, creditsFromNano(amountNano), options),
       )
   );
 }

@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option } from "commander";
+import type { KeyChangesBody } from "../admin/keys/schema.ts";
+import { iso } from "../admin/moments.ts";
 import {
   type AttributeKind,
   budgetPeriods,
   type KeyAttribute,
   type KeyAttributeName,
-  type KeyUpdate,
   keyAttributeList,
   keyAttributeNames,
   keyAttributes,
@@ -78,11 +79,15 @@ export function sharedOptions(verb: "create" | "update"): readonly Option[] {
   return [keyAttributes.tpm_limits, keyAttributes.tags].map((attribute) => keyOption(attribute, verb));
 }
 
-export function attributesFromOptions(options: object): KeyUpdate {
+/** The attributes of an operation's body that the options set. */
+export function attributesFromOptions(options: object): KeyChangesBody {
   const optionValues = new Map<string, unknown>(Object.entries(options));
-  const update = keyAttributeList.flatMap(({ field, option, none, unset }) => {
+  const fields = keyAttributeNames.flatMap((name) => {
+    const { option, none, unset, kind }: KeyAttribute = keyAttributes[name];
     const value = optionValues.get(new Option(`--${option}`).attributeName());
-    return value === undefined ? [] : [[field, value === none ? unset : value]];
+    if (value === undefined) return [];
+    if (value === none) return [[name, unset]];
+    return [[name, kind === "moment" ? iso(Number(value)) : value]];
   });
-  return Object.fromEntries(update);
+  return Object.fromEntries(fields);
 }

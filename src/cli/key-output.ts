@@ -1,12 +1,11 @@
-import type { UpdatedKey } from "../admin/keys/change-key.ts";
-import type { KeySummary } from "../admin/keys/key-summary.ts";
+import type { AccountView } from "../admin/accounts/schema.ts";
+import type { IssuedKeyView, KeyView } from "../admin/keys/schema.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
+import { ownAccountId } from "../base/own-account.ts";
 import { count, plural } from "../base/text/plural.ts";
-import type { KeyRecord } from "../store/store.ts";
 import { capText, sharedFacts, standing } from "./account-output.ts";
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
-import type { DataOptions } from "./help.ts";
-import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
+import { type DataPlace, type OperationClient, segment } from "./operations/client.ts";
 import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
 import { creditsShown, fromNow, moment, printJson, type Terminal } from "./terminal/terminal.ts";
@@ -14,73 +13,50 @@ import { creditsShown, fromNow, moment, printJson, type Terminal } from "./termi
 interface KeyOutput {
   readonly json?: true | undefined;
   /** The store that was written to; absent if the key was only read. */
-  readonly place?: StorePlace;
-  /** The secret of a new key; this is the only time it is shown. */
-  readonly secret?: string | undefined;
+  readonly place?: DataPlace;
   /** What was done to the key; absent if it was only read. */
   readonly done?: "created" | "updated" | "rotated";
   /** The settings of a client with the new key. */
   readonly connect?: ClientSettings | null | undefined;
 }
 
-type KeyChange = UpdatedKey & Pick<KeyOutput, "secret" | "connect">;
-
-/** Changes a key, shows it, and writes the change to the audit log. */
-export async function changeKey(
-  terminal: Terminal,
-  options: DataOptions,
-  [action, done]: readonly [action: string, done: NonNullable<KeyOutput["done"]>],
-  change: (context: StoreContext) => Promise<KeyChange>,
-): Promise<void> {
-  await withStore(terminal, options, { create: done === "created", writes: true }, async (context) => {
-    const { key, detail, secret, connect } = await change(context);
-    // A secret is shown before anything else can fail.
-    await showKey(
-      context,
-      key,
-      { json: options.json, place: context.place, secret, done, connect },
-      terminal,
-    );
-    await auditChange(context, action, key, detail);
-  });
-}
-
+/** Shows a key that an operation answers; the secret, if there is one, before anything else can fail. */
 export async function showKey(
-  context: StoreContext,
-  key: KeyRecord,
+  client: OperationClient,
+  answer: KeyView | IssuedKeyView,
   output: KeyOutput,
   terminal: Terminal,
 ): Promise<void> {
-  const { readKeySummary } = await import("../admin/keys/key-summary.ts");
-  const view = await readKeySummary(context, key);
+  const { key: secret, ...view } = { key: undefined, ...answer };
   if (output.json) {
     const { id, ...rest } = view;
-    const secret = output.secret === undefined ? {} : { key: output.secret };
+    const issued = secret === undefined ? {} : { key: secret };
     const connect = output.connect ? { connect: output.connect } : {};
-    printJson({ id, ...secret, ...rest, ...connect, ...output.place }, terminal);
+    printJson({ id, ...issued, ...rest, ...connect, ...output.place }, terminal);
     return;
   }
-  if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));
+  if (secret !== undefined) terminal.print(secretBlock(view, secret, output, terminal));
   else if (output.done !== undefined) {
     terminal.print(`${terminal.style.good("✓")} ${output.done} ${terminal.style.bold(view.prefix)}\n`);
   }
-  const account = await context.store.findAccount(view.account);
+  const isShared = view.account !== ownAccountId(view.id);
+  const account = isShared ? await client.get<AccountView>(`/accounts${segment(view.account)}`) : null;
   terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
   if (output.connect) terminal.print(`\n${settingsText(output.connect, terminal.style)}`);
 }
 
-function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {
+function secretBlock(view: KeyView, secret: string, output: KeyOutput, { style }: Terminal): string {
   return [
     `${style.good("✓")} ${output.done} ${style.bold(view.prefix)}`,
     "",
-    `  ${style.bold(output.secret ?? "")}`,
+    `  ${style.bold(secret)}`,
     `  ${style.dim("Save it now: it is not shown again.")}`,
     "",
   ].join("\n");
 }
 
 function keyFacts(
-  view: KeySummary,
+  view: KeyView,
   accountLabel: string | null,
   { style }: Terminal,
 ): (readonly [string, string])[] {
@@ -119,7 +95,7 @@ function keyFacts(
   return list;
 }
 
-function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
+function balanceFacts(view: KeyView, nowMs: number, style: Style): (readonly [string, string])[] {
   if (view.credit !== null && view.postpaid) {
     const [name, amount] = standing(view);
     return [
@@ -146,7 +122,7 @@ function absoluteAndRelative(iso: string, nowMs: number, style: Style): string {
   return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
 }
 
-export function colorStatus(status: KeySummary["status"], style: Style): string {
+export function colorStatus(status: KeyView["status"], style: Style): string {
   if (status === "active") return style.good(status);
   return status === "revoked" ? style.bad(status) : style.warn(status);
 }

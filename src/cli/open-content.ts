@@ -20,6 +20,16 @@ export async function contentLocation(
   return { dir };
 }
 
+export async function openContent(
+  context: Pick<StoreContext, "dir">,
+  options: DataOptions,
+  terminal: Terminal,
+): Promise<ContentArchive> {
+  const location = await contentLocation(context, options, terminal);
+  const key = locateContentKey({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+  return ContentArchive.open({ location, key });
+}
+
 /** Opens recorded content, which a gateway may be writing, runs `work`, and closes it. */
 export async function withContent<Result>(
   context: Pick<StoreContext, "dir">,
@@ -27,9 +37,7 @@ export async function withContent<Result>(
   terminal: Terminal,
   work: (archive: ContentArchive) => Promise<Result>,
 ): Promise<Result> {
-  const location = await contentLocation(context, options, terminal);
-  const key = locateContentKey({ file: options.config, env: terminal.env, cwd: terminal.cwd });
-  const archive = await ContentArchive.open({ location, key });
+  const archive = await openContent(context, options, terminal);
   try {
     return await work(archive);
   } finally {

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import { relative } from "node:path";
 import type { OperationContext } from "../admin/context.ts";
 import { systemClock } from "../base/clock.ts";
@@ -9,6 +7,7 @@ import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
 import type { Migration } from "../store/settings.ts";
 import type { AccountRecord, FolderMaintenance, KeyRecord, Store } from "../store/store.ts";
 import type { DataOptions } from "./help.ts";
+import { callingUser } from "./operations/calling-user.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
 import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
@@ -38,11 +37,7 @@ export async function withStore<Result>(
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });
-  if (address === null) {
-    const hasData = await withFolder(dir, async (folder) => folder.hasData());
-    if (!hasData || writes) rejectOtherStore(dir);
-    if (!hasData && !create) throw new CommandError(nothingThere(dir, cwd));
-  }
+  if (address === null) await rejectUnusable({ dir, cwd, create, writes });
   const store = await (address === null
     ? openFolder(dir, terminal)
     : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
@@ -60,14 +55,26 @@ export async function withStore<Result>(
   }
 }
 
-/** Creates the folder if it does not exist. */
-export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
+interface FolderUse extends Required<StoreUse> {
+  readonly dir: string;
+  readonly cwd: string;
+}
+
+/** Without its data here, a folder is not the one to read, or to write to. */
+export async function rejectUnusable({ dir, cwd, create, writes }: FolderUse): Promise<void> {
+  const hasData = await withFolder(dir, async (folder) => folder.hasData());
+  if (!hasData || writes) rejectOtherStore(dir);
+  if (!hasData && !create) throw new CommandError(nothingThere(dir, cwd));
+}
+
+/** Creates the folder if it does not exist. With a lock, no gateway can start on it meanwhile. */
+export function openFolder(dir: string, terminal: Terminal, locks = false): Promise<Store> {
   const onClosedToOthers = (file: string) =>
     terminal.note(`${file} was readable by other users; now only by its owner`);
   const onMigration = ({ from, to, copy }: Migration) =>
     terminal.note(`upgrading the database from schema ${from} to ${to}; a copy of the old one is in ${copy}`);
   const callbacks = { onClosedToOthers, onMigration };
-  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...callbacks }));
+  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", locks, ...callbacks }));
 }
 
 /** Runs `work` on the data folder, and explains an unusable folder. */
@@ -114,40 +121,9 @@ export async function auditChange(
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
-    address: actor(),
+    address: callingUser(),
     action,
     target: "prefix" in target ? target.prefix : target.id,
     detail,
   });
-}
-
-/** Who runs this command. */
-export function actor(): string {
-  return userName(process.env["SUDO_USER"]);
-}
-
-/** Local changes have a user name instead of an address; behind sudo, the name of the calling user. */
-function userName(behindSudo: string | undefined): string {
-  const username = systemUser();
-  const isHidden = behindSudo !== undefined && behindSudo !== "" && behindSudo !== username;
-  return isHidden ? `${behindSudo} as ${username}` : username;
-}
-
-/** Bun reads the name from the environment. Services, cron and containers do not set it, and it is then "unknown". */
-function systemUser(): string {
-  try {
-    const { username } = userInfo();
-    if (username !== "" && username !== "unknown") return username;
-  } catch {
-    // The user does not exist on this machine; its number is shown instead.
-  }
-  const uid = process.getuid?.();
-  return (uid !== undefined && nameInPasswd(uid)) || `user ${uid ?? "unknown"}`;
-}
-
-function nameInPasswd(uid: number): string | null {
-  if (!existsSync("/etc/passwd")) return null;
-  const users = readFileSync("/etc/passwd", "utf8").split("\n");
-  const [name] = users.map((line) => line.split(":")).find((fields) => fields[2] === String(uid)) ?? [];
-  return name ?? null;
 }

@@ -20,10 +20,8 @@ export async function hasContentFile(dir: string): Promise<boolean> {
 /** Whether a gateway runs on this data folder. */
 export async function isServed(dir: string): Promise<boolean> {
   const { dataFolder } = await import("./sqlite/files/folder.ts");
-  const { tryLock } = await import("./sqlite/files/folder-lock.ts");
-  const lock = tryLock(dataFolder(dir));
-  lock?.release();
-  return lock === null;
+  const { isLocked } = await import("./sqlite/files/folder-lock.ts");
+  return isLocked(dataFolder(dir));
 }
 
 /** Copies recorded content next to a backup of the ledger; null if there is none. */

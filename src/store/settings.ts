@@ -16,8 +16,8 @@ export interface PostgresLocation {
 export type StorePassword = string | { readonly file: string; readonly atStart: string };
 
 /**
- * `gateway` charges. `operator` reads, and changes keys and balances while gateways may be running. A folder has one
- * gateway at a time.
+ * `gateway` charges. `operator` reads, and changes keys and balances while no gateway runs, or while gateways share the
+ * database. A folder has one gateway at a time.
  */
 type StoreRole = "gateway" | "operator";
 
@@ -26,6 +26,8 @@ export interface StoreSettings {
   readonly dir: string;
   readonly clock: Clock;
   readonly role: StoreRole;
+  /** For an operator that changes something: no gateway can start meanwhile. */
+  readonly locks?: boolean;
   /** Maximum length of SQLite's log, in pages, before it is copied into the database. */
   readonly maxLogPages?: number;
   /** Called for each file whose permissions were too open. */

@@ -8,15 +8,13 @@ export interface WatcherOptions {
   readonly apply: (changes: Changes) => void;
   /** Called for the first of several failed polls. No change is lost: the next poll returns it too. */
   readonly onError: (error: unknown) => void;
-  readonly everyMs?: number;
+  /** Null if no other process changes the store: then only `refresh` looks. */
+  readonly everyMs: number | null;
 }
 
-/** The command line promises that changes take effect within a second. */
-const defaultEveryMs = 100;
-
 /**
- * Polls for changes by other processes and applies them to a running gateway. Polls run strictly one after the other,
- * so that no entry is applied twice.
+ * Applies operators' changes to a running gateway: its own process calls `refresh` after each, and polling finds what other
+ * gateways changed. Polls run strictly one after the other, so that no entry is applied twice.
  */
 export class StoreWatcher {
   readonly #options: WatcherOptions;
@@ -33,7 +31,8 @@ export class StoreWatcher {
   }
 
   start(): void {
-    this.#polling.start(this.#options.everyMs ?? defaultEveryMs, () => this.#poll());
+    const { everyMs } = this.#options;
+    if (everyMs !== null) this.#polling.start(everyMs, () => this.#poll());
   }
 
   /**

@@ -24,6 +24,7 @@ export async function startProcess(
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot });
   const watcher = new StoreWatcher({
+    everyMs: null,
     store,
     revision: snapshot.revision,
     apply: (changes) => ledger.apply(changes),

@@ -27,6 +27,7 @@ export async function startGateway(
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot, progressTickMs: 3_600_000 });
   const watcher = new StoreWatcher({
+    everyMs: null,
     store,
     revision: snapshot.revision,
     onError: () => {},

@@ -20,6 +20,7 @@ test("all who ask while a look is under way share the next one, which sees what 
     revision,
     apply: (changes) => applied.push(changes.revision),
     onError: () => {},
+    everyMs: null,
   });
   const first = watcher.refresh();
   await waitFor(() => looks.length === 1, "the first look to begin");
@@ -50,6 +51,7 @@ test("a look that fails is told to all who share it, and the next one is made an
     revision: 1,
     apply: () => {},
     onError: () => {},
+    everyMs: null,
   });
   const outcomes = await Promise.allSettled([watcher.refresh(), watcher.refresh()]);
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);

@@ -1,7 +1,7 @@
 import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capsFromBody, sharedFromBody } from "../keys/key-document.ts";
-import { adjustBody, topUpBody, withEntry } from "../keys/schema.ts";
+import { adjustBody, topUpBody } from "../keys/schema.ts";
 import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { listAccountViews, readAccountView } from "./account-view.ts";
 import { type AccountUpdate, closeAccount, createAccount, findAccount, updateAccount } from "./accounts.ts";
@@ -12,6 +12,7 @@ import {
   accountChangesBody,
   accountList,
   accountView,
+  enteredAccountView,
   newAccountBody,
 } from "./schema.ts";
 
@@ -40,7 +41,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   post(
     "/accounts/:account/topup",
     "Add credit; on a postpaid account this lowers the amount due",
-    { body: topUpBody, answers: withEntry(accountView) },
+    { body: topUpBody, answers: enteredAccountView },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
       const result = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
@@ -50,7 +51,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   post(
     "/accounts/:account/adjust",
     "Correct the balance with a separate ledger entry",
-    { body: adjustBody, answers: withEntry(accountView) },
+    { body: adjustBody, answers: enteredAccountView },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);

@@ -12,6 +12,7 @@ import {
   keyStatuses,
   openingCredit,
   sharedAttributes,
+  withEntry,
 } from "../keys/schema.ts";
 import { body, moment, nullable, oneOf } from "../routes/shapes.ts";
 
@@ -42,6 +43,9 @@ export const accountView = Type.Object({
   keys: Type.Array(accountKeyView),
 });
 export type AccountView = Static<typeof accountView>;
+
+export const enteredAccountView = withEntry(accountView);
+export type EnteredAccount = Static<typeof enteredAccountView>;
 
 export const accountList = Type.Object({ data: Type.Array(accountView) });
 export type AccountList = Static<typeof accountList>;

@@ -1,7 +1,7 @@
 import { creditsFromNano } from "../../base/money/money.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
-import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
+import type { AccountRecord, CapRecord, CapTotals, KeyMode } from "../../store/store.ts";
 import { isoOrNull } from "../moments.ts";
 import type { CapView } from "./schema.ts";
 
@@ -38,19 +38,6 @@ export function capDocument(cap: BoundState, mode: KeyMode): CapView {
     used: shown(used),
     resets_at: isoOrNull(resetsAtMs),
   };
-}
-
-/** Reads the caps of the key's account and then of the key from the store, for callers without a ledger in memory. */
-export async function readCaps(
-  store: Pick<Store, "readAccounts" | "findAccount">,
-  { accountId, caps }: KeyRecord,
-  nowMs: number,
-): Promise<readonly BoundState[]> {
-  const shared = (await store.findAccount(accountId))?.caps ?? [];
-  if (shared.length + caps.length === 0) return [];
-  const [accountState] = await store.readAccounts([accountId]);
-  const counted = byNumber(accountState?.caps ?? []);
-  return [...capStates(shared, counted, "account_cap", nowMs), ...capStates(caps, counted, "key_cap", nowMs)];
 }
 
 /** Indexes totals by cap number: an account may have thousands of keys, each with caps. */

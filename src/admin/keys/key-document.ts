@@ -40,7 +40,10 @@ export function sharedFromBody({
 }: SharedBody): Pick<KeyUpdate, "tags" | "tpmLimits"> {
   return {
     tags: tags && Object.keys(tags).length === 0 ? null : tags,
-    tpmLimits: limits?.length === 0 ? null : limits?.map(({ limit, models = null }) => ({ limit, models })),
+    tpmLimits:
+      limits === null || limits?.length === 0
+        ? null
+        : limits?.map(({ limit, models = null }) => ({ limit, models })),
   };
 }
 

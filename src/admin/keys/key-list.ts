@@ -73,14 +73,16 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, accoun
   return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
 }
 
-export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView> {
+type ViewDeps = Pick<AdminDeps, "clock" | "accounts" | "knowsReserved" | "store">;
+
+export async function keyView(deps: ViewDeps, key: KeyRecord): Promise<KeyView> {
   const [view] = await keyViews(deps, [key]);
   assert(view !== undefined, "every key has a view");
   return view;
 }
 
 async function keyViews(
-  { clock, accounts, store }: AdminDeps,
+  { clock, accounts, knowsReserved, store }: ViewDeps,
   keys: readonly KeyRecord[],
 ): Promise<readonly KeyView[]> {
   const summaries = await accounts.summaries(keys.map(({ id }) => id));
@@ -88,7 +90,8 @@ async function keyViews(
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
-    const reserved = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    return { ...summarizeKey(key, account, clock.wallMs(), activityOf(key)), reserved };
+    const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
+    const summary = summarizeKey(key, account, clock.wallMs(), activityOf(key));
+    return { ...summary, reserved: knowsReserved ? held : null };
   });
 }

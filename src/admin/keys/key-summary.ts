@@ -1,24 +1,14 @@
-import { assert } from "../../base/assert.ts";
 import { dateOfDay, utcDay } from "../../base/clock.ts";
-import { budgetUsedFrom } from "../../base/money/later-use.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
-import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
-import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { PersonIdentity } from "../auth/identity.ts";
 import type { OperationContext } from "../context.ts";
 import { iso, isoOrNull } from "../moments.ts";
-import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
-import { keyPages } from "./find-key.ts";
+import { capDocument, creditDocument } from "./cap-document.ts";
 import { attributeDocument } from "./key-document.ts";
 import type { KeyView, ListedKeyView } from "./schema.ts";
-
-/**
- * A key with its derived status and its account, never its hash. The admin API, the dashboard and `--json` share these fields.
- * Only a running gateway knows what is reserved: null from a command.
- */
-export type KeySummary = Omit<KeyView, "reserved"> & { readonly reserved: number | null };
 
 /** Facts that are stored neither with the key nor with its account. */
 interface KeyActivity {
@@ -84,21 +74,6 @@ export function summarizeKey(
   };
 }
 
-/** Summarizes a key from the store, for callers that have no ledger in memory. */
-export async function readKeySummary(context: OperationContext, key: KeyRecord): Promise<KeySummary> {
-  const [summary] = await readKeySummaries(context, [key]);
-  assert(summary !== undefined, "every key has a summary");
-  return summary;
-}
-
-export async function readKeySummaries(
-  context: OperationContext,
-  keys: readonly KeyRecord[],
-): Promise<KeySummary[]> {
-  const activityOf = await readActivity(context, keys);
-  return Array.fromAsync(keys, (key) => summaryFrom(context, key, activityOf(key)));
-}
-
 export async function readActivity(
   { store }: Pick<OperationContext, "store">,
   keys: readonly KeyRecord[],
@@ -112,39 +87,9 @@ export async function readActivity(
   return ({ id }) => ({ lastUsedDay: lastDays.get(id) ?? null, signIn: signIns.get(id) ?? null });
 }
 
-async function summaryFrom(
-  { store, clock }: OperationContext,
-  key: KeyRecord,
-  activity: KeyActivity,
-): Promise<KeySummary> {
-  const totals = (await store.readTotals(key.id)) ?? { ...emptyAccount(key.accountId), ...emptyKey(key.id) };
-  const nowMs = clock.wallMs();
-  const budgetUsed = budgetUsedFrom(totals, periodStart(key.period, nowMs));
-  const account = {
-    ...totals,
-    caps: await readCaps(store, key, nowMs),
-    lifetimeSpend: key.mode === "credit" ? totals.spent : 0,
-    budgetTokens: key.budgetTokens,
-    budgetUsed,
-    budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),
-    periodEndsMs: nextPeriodStart(key.period, nowMs),
-  };
-  return { ...summarizeKey(key, account, nowMs, activity), reserved: null };
-}
-
-/** A key in a list, with its recent spending. */
-export type ListedKey = KeySummary & Pick<ListedKeyView, "recent">;
-
-export async function listKeys(context: OperationContext, search?: string): Promise<ListedKey[]> {
-  const pages = keyPages(context.store, search);
-  const listed = async (keys: readonly KeyRecord[]) =>
-    withRecentDays(context, await readKeySummaries(context, keys));
-  return (await Array.fromAsync(pages, listed)).flat();
-}
-
 const sparkDays = 14;
 
-export async function withRecentDays<Key extends Pick<KeySummary, "id" | "mode">>(
+export async function withRecentDays<Key extends Pick<KeyView, "id" | "mode">>(
   { store, clock }: OperationContext,
   keys: readonly Key[],
 ): Promise<(Key & Pick<ListedKeyView, "recent">)[]> {

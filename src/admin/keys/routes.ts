@@ -12,6 +12,7 @@ import { keyList, keyListQuery, keyView } from "./key-list.ts";
 import { createMembersKey } from "./members-key.ts";
 import {
   adjustBody,
+  enteredKeyView,
   extendBody,
   issuedKeyView,
   keyChangesBody,
@@ -23,7 +24,6 @@ import {
   newKeyBody,
   rotateBody,
   topUpBody,
-  withEntry,
 } from "./schema.ts";
 
 export const keyRoutes: readonly AdminRoute[] = [
@@ -38,24 +38,22 @@ export const keyRoutes: readonly AdminRoute[] = [
   ),
   post("/keys", "Create a key", { role: "member", body: newKeyBody, answers: issuedKeyView }, createdKey),
   patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {
-    const { named } = call.deps.settings();
     const update = { ...attributesFromBody(call.body), caps: capsFromBody(call.body.caps) };
-    return applyAndRespond(call, "key.update", await updateKey(call.deps, keyName(call), update, named));
+    return applyAndRespond(
+      call,
+      "key.update",
+      await updateKey(call.deps, keyName(call), update, call.deps.knownNames()),
+    );
   }),
-  post(
-    "/keys/:key/topup",
-    "Add credit",
-    { body: topUpBody, answers: withEntry(keyViewSchema) },
-    async (call) => {
-      const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
-      const result = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
-      return applyAndRespond(call, "key.topup", result, entryOf(result));
-    },
-  ),
+  post("/keys/:key/topup", "Add credit", { body: topUpBody, answers: enteredKeyView }, async (call) => {
+    const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
+    const result = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
+    return applyAndRespond(call, "key.topup", result, entryOf(result));
+  }),
   post(
     "/keys/:key/adjust",
     "Correct the balance with a separate ledger entry",
-    { body: adjustBody, answers: withEntry(keyViewSchema) },
+    { body: adjustBody, answers: enteredKeyView },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
@@ -96,7 +94,8 @@ export const keyRoutes: readonly AdminRoute[] = [
 function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
   return post(`/keys/:key/${verb}`, summary, { answers: keyStatusView }, async (call) => {
     const changedKey = await changeStatus(call.deps, keyName(call), status);
-    return applyAndRespond(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
+    const result = await applyAndRespond(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
+    return changedKey.changed ? result : { ...result, change: null };
   });
 }
 
@@ -108,7 +107,7 @@ async function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<ChangeR
     return createdFrom(call, await createMembersKey(deps, caller, isOwn ? others : body), 0);
   }
   const spec = specOf(body);
-  const issued = await createKeyOn(deps, spec, deps.settings().named);
+  const issued = await createKeyOn(deps, spec, deps.knownNames());
   return createdFrom(call, issued, spec.creditNano ?? 0);
 }
 

@@ -108,7 +108,9 @@ const keyFields = {
   previous_secret_until: nullable(moment),
   credit: nullable(creditState),
   budget: nullable(budgetState),
-  reserved: figure("Reserved by requests in progress: credits, or tokens of a budget."),
+  reserved: nullable(
+    figure("Reserved by requests in progress: credits, or tokens of a budget; null if no gateway runs."),
+  ),
   lifetime_spend: figure("Credits spent by this key, on any account."),
   recorded_requests: count,
   input_tokens: count,
@@ -190,6 +192,10 @@ export const keyStatusView = Type.Object({
   ...keyFields,
   changed: flag("False if the key had that status already."),
 });
+export type KeyStatusView = Static<typeof keyStatusView>;
+
+export const enteredKeyView = withEntry(keyView);
+export type EnteredKey = Static<typeof enteredKeyView>;
 
 export const topUpBody = body({
   amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),

@@ -4,6 +4,7 @@ import { dimensionNames, type FiledExchange } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { statementOf } from "../accounts/statement.ts";
 import { statementView } from "../accounts/statement-schema.ts";
+import { OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
 import { keyView } from "../keys/key-list.ts";
@@ -17,7 +18,7 @@ import {
   exchangeView,
   requestOutcomes,
 } from "../requests/schema.ts";
-import { AdminError, notFound } from "../routes/refusal.ts";
+import { AdminError } from "../routes/refusal.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { setupSteps } from "../system/setup.ts";
@@ -170,17 +171,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
           return caller.role !== "member" || (key !== null && caller.owns(key));
         };
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
-        if (found === null)
-          throw notFound("request with this id; it may have been deleted (see `[retention]`)");
+        if (found === null) throw unknownRequest(params["id"] ?? "");
         const key = keyOf(found.record.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
-        return exchangeDetailDocument(
-          found.id,
-          found.record,
-          keyOf,
-          view,
-          deps.live.feed.durationMs(found.id),
-        );
+        return exchangeDetailDocument(found, keyOf, view, deps.live.feed.durationMs(found.id));
       },
     ),
     get(
@@ -202,6 +196,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       ({ query }) => statementOf(deps, query),
     ),
   ];
+}
+
+function unknownRequest(id: string): OperationError {
+  const why = `request ${id} not found. Requests without a valid key and idempotent replays are not recorded; older ones are deleted (see [retention])`;
+  return new OperationError("not_found", why);
 }
 
 async function keyIdOf(deps: AdminDeps, key: string | undefined): Promise<string | undefined> {

@@ -7,8 +7,7 @@ import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.t
 import { missingModelAdvice } from "../../config/catalog/missing-model.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../keys/cap-text.ts";
-import type { KeySummary } from "../keys/key-summary.ts";
-import type { CapView } from "../keys/schema.ts";
+import type { CapView, KeyView } from "../keys/schema.ts";
 
 /** Advice by error code, if it does not depend on the key. */
 const byCode: Readonly<Record<string, string>> = {
@@ -19,7 +18,7 @@ const byCode: Readonly<Record<string, string>> = {
 };
 
 /** Advice for the codes that depend on the key. */
-const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeySummary) => string | null>> = {
+const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeyView) => string | null>> = {
   rate_limit_exceeded: (_, { prefix, rpm_limit: limit }) =>
     limit === null
       ? "The client can retry after the time in `Retry-After`."
@@ -34,7 +33,7 @@ const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeySummary)
 };
 
 /** Null for an active key of an account that is not closed. */
-function statusAdvice({ status, prefix, account, account_status: accountStatus }: KeySummary): string | null {
+function statusAdvice({ status, prefix, account, account_status: accountStatus }: KeyView): string | null {
   switch (status) {
     case "disabled":
     case "suspended":
@@ -53,7 +52,7 @@ function statusAdvice({ status, prefix, account, account_status: accountStatus }
 /** How to let the key use the model. */
 function modelAdvice(
   { model }: ListedExchange,
-  { prefix, models, provider_scope: scope }: KeySummary,
+  { prefix, models, provider_scope: scope }: KeyView,
 ): string | null {
   if (model === "") return null;
   const changes = [
@@ -108,7 +107,7 @@ function hasFailedOver(attempts: readonly AttemptRecord[]): boolean {
 export function adviceFor(
   exchange: ListedExchange,
   attempts: readonly AttemptRecord[],
-  key: KeySummary | null,
+  key: KeyView | null,
 ): string | null {
   const { outcome, code, message } = exchange;
   if (outcome !== "rejected" && outcome !== "failed") return null;
@@ -135,7 +134,7 @@ type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed">;
  * How to let a denied request through: one command for each limit that leaves too little for it now. The client's error names
  * only one of them.
  */
-function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
+function limitAdvice(exchange: DeniedExchange, key: KeyView): string {
   const needed = exchange.needed ?? 1;
   if (needed >= unaffordableNano) return "No balance is large enough; lower `max_tokens`.";
   const commands = commandsFor(key, { ...exchange, needed });
@@ -143,7 +142,7 @@ function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
   return `To let it through: ${commands.map((each) => `\`${each}\``).join(" and ")}. A lower \`max_tokens\` needs less.`;
 }
 
-function commandsFor(key: KeySummary, denied: DeniedExchange & { readonly needed: number }): string[] {
+function commandsFor(key: KeyView, denied: DeniedExchange & { readonly needed: number }): string[] {
   const { needed, model, exchangeId } = denied;
   const unit = unitOf(key.mode);
   const isTooLow = (cap: CapView) => coversModel(cap.models, model) && missing(cap, needed, unit) > 0;
@@ -164,7 +163,7 @@ function missing({ used, limit }: Pick<CapView, "used" | "limit">, needed: numbe
 }
 
 /** Commands that raise the balance or budget of the key's account, shared or not. */
-function fundsCommands(key: KeySummary, needed: number): string[] {
+function fundsCommands(key: KeyView, needed: number): string[] {
   const { credit, budget, mode } = key;
   const isOwn = key.account === ownAccountId(key.id);
   const [noun, name] = isOwn ? ["keys", key.prefix] : ["accounts", key.account];
@@ -179,7 +178,7 @@ function fundsCommands(key: KeySummary, needed: number): string[] {
 }
 
 /** One command sets all caps of an account. */
-function raisedAccountCaps(key: KeySummary, needed: number, isTooLow: (cap: CapView) => boolean): string[] {
+function raisedAccountCaps(key: KeyView, needed: number, isTooLow: (cap: CapView) => boolean): string[] {
   const { account, account_caps: caps, mode } = key;
   if (!caps.some(isTooLow)) return [];
   const unit = unitOf(mode);

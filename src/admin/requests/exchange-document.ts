@@ -2,11 +2,12 @@ import { unknownModelIn } from "../../base/models/unknown-model.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { noUsage } from "../../base/usage/usage.ts";
-import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
-import type { KeySummary } from "../keys/key-summary.ts";
+import type { Entry, KeyRecord, ListedExchange } from "../../store/store.ts";
+import type { KeyView } from "../keys/schema.ts";
 import { iso } from "../moments.ts";
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
+import type { FoundExchange } from "./find-exchanges.ts";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "./schema.ts";
 
 /** Null if the key is unknown. */
@@ -59,10 +60,9 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
 
 /** `key` is the key's current state; null if unknown. */
 export function exchangeDetailDocument(
-  id: string,
-  record: FiledExchange,
+  { id, record, others }: FoundExchange,
   keyOf: KeyOf,
-  key: KeySummary | null,
+  key: KeyView | null,
   /** The duration including the charge, which the record lacks; null if it is no longer known. */
   durationMs: number | null,
 ): ExchangeDetailView {
@@ -75,6 +75,7 @@ export function exchangeDetailDocument(
     attempts: record.attempts.map(attemptDocument),
     settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
     entries: record.entries.map((entry) => entryDocument(entry, keyOf)),
+    others: [...others],
   };
 }
 

@@ -1,14 +1,11 @@
 import { outputTokensOf } from "../../base/money/rates.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
-import type { KeySummary } from "../keys/key-summary.ts";
+import type { KeyView } from "../keys/schema.ts";
 import { adviceFor } from "./exchange-advice.ts";
 
 /** Explains why an exchange ended as it did, and what to do about it given the key's current state. */
-export function explainExchange(
-  { exchange, attempts, entries }: FiledExchange,
-  key: KeySummary | null,
-): string {
+export function explainExchange({ exchange, attempts, entries }: FiledExchange, key: KeyView | null): string {
   if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
   const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {

@@ -1,7 +1,7 @@
 import type { CursorPage, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
 import { invalidInput } from "../context.ts";
 
-interface FoundExchange {
+export interface FoundExchange {
   readonly id: string;
   readonly record: FiledExchange;
   /** Ids of other exchanges to which clients gave the same id, newest first. */

@@ -144,6 +144,7 @@ export const exchangeDetailView = Type.Object({
     }),
   ),
   entries: Type.Array(entryView),
+  others: Type.Array(Type.String(), { description: "Other requests to which clients gave the same id." }),
 });
 export type ExchangeDetailView = Static<typeof exchangeDetailView>;
 

@@ -4,28 +4,18 @@ import { once } from "../../base/once.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
 import { renamedAdminPath } from "../../base/text/renamed.ts";
 import { sentence } from "../../base/text/sentence.ts";
-import { accountRoutes } from "../accounts/routes.ts";
-import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
 import { admit } from "../auth/guard.ts";
 import { mountBackchannelLogout } from "../auth/oidc/backchannel-logout.ts";
 import { mountOidc } from "../auth/oidc/routes.ts";
-import { sessionRoutes } from "../auth/session-list.ts";
 import { mountMemberSession, mountSession } from "../auth/session-routes.ts";
 import { mountAgentRoutes } from "../auth/sign-ins/agent-routes.ts";
-import { signInRoutes } from "../auth/sign-ins/routes.ts";
-import { configRoutes } from "../config/routes.ts";
-import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
-import { keyRoutes } from "../keys/routes.ts";
-import { modelRoutes } from "../models/routes.ts";
-import { reconcileRoutes } from "../reconcile/routes.ts";
-import { reportRoutes } from "../reports/routes.ts";
 import { metricsResponse } from "../system/metrics-response.ts";
-import { systemRoutes } from "../system/routes.ts";
 import { keysOnlyRead, mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
+import { operationsOf } from "./operations.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
@@ -41,7 +31,7 @@ export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
   return (connections) => {
     const app = new Elysia();
     const deps = { ...unmounted, ...connections };
-    for (const route of routesOf(deps)) {
+    for (const route of operationsOf(deps)) {
       if (!isForMembers(route)) continue;
       mountRoute(app, memberBase, deps, route, isReadWithKey(route) ? "own" : "own-sign-in");
     }
@@ -63,7 +53,7 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
   return (connections) => {
     const app = new Elysia();
     const deps = { ...unmounted, ...connections };
-    const routes = routesOf(deps);
+    const routes = operationsOf(deps);
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountBackchannelLogout(app, deps);
@@ -104,23 +94,6 @@ function shortened(path: string): string {
 /** A key shows itself, but neither changes anything nor stands for the person who owns it. */
 function isReadWithKey(route: AdminRoute): boolean {
   return roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route);
-}
-
-function routesOf(deps: AdminDeps): readonly AdminRoute[] {
-  return [
-    ...keyRoutes,
-    ...accountRoutes,
-    ...modelRoutes,
-    ...reconcileRoutes(),
-    ...reportRoutes(deps),
-    ...contentRoutes,
-    ...systemRoutes,
-    ...configRoutes,
-    ...adminTokenRoutes,
-    ...sessionRoutes,
-    ...deviceRoutes,
-    ...signInRoutes,
-  ];
 }
 
 function mountMetrics(app: Elysia, deps: AdminDeps): void {

@@ -93,7 +93,8 @@ export const keysOnlyRead = new AdminError(
   "A key gives read-only access. Sign in as the key's owner to make changes, or ask the operator.",
 );
 
-async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Promise<Response> {
+/** Does the work of an admitted call, and writes a change to the audit log. */
+export async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Promise<Response> {
   const { request } = shared;
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });
@@ -105,7 +106,7 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
     : await checkedBody(route.body, request, route.maxBytes);
   const call = { ...shared, body };
   const changed = await route.handle(call);
-  await writeAudit(call, changed.change);
+  if (changed.change !== null) await writeAudit(call, changed.change);
   return json(changed.answer);
 }
 

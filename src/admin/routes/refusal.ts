@@ -55,7 +55,9 @@ const operationStatuses = {
   invalid_input: 400,
   not_allowed: 403,
   wrong_status: 409,
+  not_found: 404,
   gateway_busy: 409,
+  no_gateway: 409,
 } as const;
 
 /** The status of errors that are not the fault of the request itself. */

@@ -27,7 +27,8 @@ export interface Change {
 export interface ChangeResult {
   /** A byte array is JSON that was serialized before. */
   readonly answer: unknown;
-  readonly change: Change;
+  /** For the audit log; null if everything was so already. */
+  readonly change: Change | null;
 }
 
 interface RouteDescription {
@@ -121,4 +122,30 @@ export function isForMembers(route: AdminRoute): boolean {
 
 export function roleFor({ method, role }: AdminRoute): Role {
   return role ?? (method === "GET" ? "viewer" : "admin");
+}
+
+interface FoundRoute {
+  readonly route: AdminRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The route that a path belongs to, with what its `:names` stand for. A route without them comes first. */
+export function routeAt(routes: readonly AdminRoute[], method: string, path: string): FoundRoute | null {
+  const parts = path.split("/");
+  const found = routes.flatMap((route) => {
+    const params = route.method === method ? paramsOf(route.path.split("/"), parts) : null;
+    return params === null ? [] : [{ route, params }];
+  });
+  return found.toSorted((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0] ?? null;
+}
+
+function paramsOf(names: readonly string[], parts: readonly string[]): Record<string, string> | null {
+  if (names.length !== parts.length) return null;
+  const params: Record<string, string> = {};
+  for (const [place, name] of names.entries()) {
+    const part = parts[place] ?? "";
+    if (name.startsWith(":")) params[name.slice(1)] = decodeURIComponent(part);
+    else if (name !== part) return null;
+  }
+  return params;
 }

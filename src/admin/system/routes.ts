@@ -8,7 +8,7 @@ import { tailResponse } from "../live/tail.ts";
 import { momentOf } from "../moments.ts";
 import { AdminError } from "../routes/refusal.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
-import { listOf, pageOf, text, when } from "../routes/shapes.ts";
+import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { alertView } from "./alert-schema.ts";
 import { alertDocument } from "./list-alerts.ts";
 import { listAudit } from "./list-audit.ts";
@@ -24,6 +24,10 @@ import {
 } from "./schema.ts";
 import { readStorage } from "./storage.ts";
 
+const alertQuery = Type.Object({
+  now: Type.Optional(oneOf(["true", "false"])),
+});
+
 const auditQuery = Type.Object({
   search: Type.Optional(
     Type.String({ maxLength: 200, description: "Match any text: actor, address, action, target or detail." }),
@@ -36,9 +40,15 @@ const auditQuery = Type.Object({
 
 export const systemRoutes: readonly AdminRoute[] = [
   get("/health", "Show the state of the gateway", { answers: healthView }, ({ deps }) => health(deps)),
-  get("/alerts", "List active alerts, most urgent first", { answers: listOf(alertView) }, ({ deps }) => ({
-    data: deps.alerts().map(alertDocument),
-  })),
+  get(
+    "/alerts",
+    "List active alerts, most urgent first",
+    { query: alertQuery, answers: listOf(alertView) },
+    async ({ deps, query: { now } }) => {
+      const alerts = now === "true" ? await deps.checkAlerts() : deps.alerts();
+      return { data: alerts.map(alertDocument) };
+    },
+  ),
   get(
     "/nodes",
     "List the gateways that share the database; empty with SQLite",

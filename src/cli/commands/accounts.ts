@@ -1,9 +1,10 @@
 import type { Command } from "commander";
-import type { ChangedAccount } from "../../admin/accounts/accounts.ts";
-import type { AccountView } from "../../admin/accounts/schema.ts";
-import type { WrittenCap } from "../../admin/keys/cap-text.ts";
+import type { AccountView, EnteredAccount } from "../../admin/accounts/schema.ts";
+import type { CapsBody } from "../../admin/keys/schema.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import { type ContentLevel, contentLevels } from "../../base/requests/content-level.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { KeyMode } from "../../store/store.ts";
 import { balanceText, capText, showAccount } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
@@ -20,7 +21,8 @@ import {
   withCsv,
 } from "../help.ts";
 import { attributesFromOptions, sharedOptions } from "../key-options.ts";
-import { auditChange, type StoreContext, withStore } from "../open-store.ts";
+import { type OperationClient, segment } from "../operations/client.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
@@ -41,28 +43,25 @@ function newAccountCommand(name: string, summary: string): SluiceCommand {
   return newDataCommand(name, summary).argument("<account>", "its id or label");
 }
 
-const operations = () => import("../../admin/accounts/accounts.ts");
-const views = () => import("../../admin/accounts/account-view.ts");
+function pathOf(name: string): string {
+  return `/accounts${segment(name)}`;
+}
 
 const done = { create: "created", update: "updated", close: "closed" };
 
-type AccountChange = Pick<ChangedAccount, "account"> & Partial<ChangedAccount>;
-
-/** Changes an account, writes the change to the audit log, and shows the account. */
+/** Changes an account by one operation, and shows it. */
 async function changeAccount(
   terminal: Terminal,
   options: DataOptions,
   action: "create" | "update" | "close",
-  change: (context: StoreContext) => Promise<AccountChange>,
+  change: (client: OperationClient) => Promise<AccountView>,
 ): Promise<void> {
-  const { readAccountView } = await views();
-  await withStore(terminal, options, { create: action === "create", writes: true }, async (context) => {
-    const { account, detail } = await change(context);
-    await auditChange(context, `account.${action}`, account, detail);
-    const output = { json: options.json, place: context.place };
+  await withOperations(terminal, options, { create: action === "create", writes: true }, async (client) => {
+    const account = await change(client);
+    const output = { json: options.json, place: client.place };
     const { style } = terminal;
     if (!options.json) terminal.print(`${style.good("✓")} ${done[action]} ${account.label ?? account.id}\n`);
-    showAccount(await readAccountView(context, account), output, terminal);
+    showAccount(account, output, terminal);
   });
 }
 
@@ -71,25 +70,24 @@ interface TermOptions extends DataOptions {
   readonly budget?: number | "none";
   readonly period?: BudgetPeriod;
   readonly postpaid?: boolean;
-  readonly cap?: readonly WrittenCap[];
-  readonly keyCap?: readonly WrittenCap[];
+  readonly cap?: CapsBody;
+  readonly keyCap?: CapsBody;
   readonly content?: ContentLevel | "default";
 }
 
 function termsOf(options: TermOptions) {
   const { label, budget, period, postpaid, cap, keyCap, content } = options;
-  const { tags, tpmLimits } = attributesFromOptions(options);
-  const budgetTokens = budget === "none" ? null : budget;
+  const { tags, tpm_limits } = attributesFromOptions(options);
   return {
     label,
-    budgetTokens,
+    budget_tokens: budget === "none" ? null : budget,
     period,
-    isOpen: postpaid,
+    postpaid,
     caps: cap,
-    keyCaps: keyCap,
+    key_caps: keyCap,
     content: content === "default" ? null : content,
     tags,
-    tpmLimits,
+    tpm_limits,
   };
 }
 
@@ -111,10 +109,10 @@ function createCommand(terminal: Terminal): Command {
       "sluice accounts create --mode credit --label acme --postpaid --cap 500/month",
     )
     .action(async (options: TermOptions & { readonly mode: KeyMode; readonly credit?: number }) => {
-      const { createAccount } = await operations();
-      const { mode, credit: creditNano } = options;
-      await changeAccount(terminal, options, "create", (context) =>
-        createAccount(context, { mode, creditNano, ...termsOf(options) }),
+      const { mode, credit } = options;
+      const creditBody = credit === undefined ? {} : { credit: creditsFromNano(credit) };
+      await changeAccount(terminal, options, "create", (client) =>
+        client.post("/accounts", { mode, ...creditBody, ...termsOf(options) }),
       );
     });
   for (const option of sharedOptions("create")) command.addOption(option);
@@ -125,9 +123,8 @@ function listCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List shared accounts"))
     .examples("sluice accounts list")
     .action(async (options: DataOptions & CsvOption) => {
-      const { listAccountViews } = await views();
-      await withStore(terminal, options, {}, async (context) => {
-        const rows = await listAccountViews(context);
+      await withOperations(terminal, options, {}, async (client) => {
+        const rows = await client.list<AccountView>("/accounts");
         const nothing =
           "No accounts yet. Create one with `sluice accounts create --mode credit --label team`.";
         printList({ rows, columns, nothing }, options, terminal);
@@ -164,40 +161,34 @@ function showCommand(terminal: Terminal): Command {
   return newAccountCommand("show", "Show one account with its caps and its keys")
     .examples("sluice accounts show atlas")
     .action(async (name: string, options: DataOptions) => {
-      const { readAccountView } = await views();
-      const { findAccount } = await operations();
-      await withStore(terminal, options, {}, async (context) => {
-        showAccount(await readAccountView(context, await findAccount(context, name)), options, terminal);
+      await withOperations(terminal, options, {}, async (client) => {
+        showAccount(await client.get<AccountView>(pathOf(name)), options, terminal);
       });
     });
 }
 
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
-  async (kind, name, amountNano, options) => {
-    const { enterAccountCredit, entryOf } = await import("../../admin/accounts/enter-credit.ts");
-    const { readAccountView } = await views();
-    await withStore(terminal, options, { writes: true }, async (context) => {
+  async (kind, name, amount, options) => {
+    await withOperations(terminal, options, { writes: true }, async (client) => {
       const { reference, note } = options;
-      const result = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
-      const { account, detail, repeated } = result;
-      await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
-      const called = account.label ?? account.id;
-      if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
+      const entered = await client.post<EnteredAccount>(`${pathOf(name)}/${kind}`, {
+        amount,
+        reference,
+        note,
+      });
+      const called = entered.label ?? entered.id;
+      if (entered.status === "closed" && !entered.postpaid && kind === "topup") {
         showWarnings([`${called} is closed, so no key can spend this credit`], terminal);
       }
-      const view = await readAccountView(context, account);
-      if (options.json) {
-        printJson({ ...view, ...entryOf(result), ...context.place }, terminal);
-        return;
-      }
+      if (options.json) return printJson({ ...entered, ...client.place }, terminal);
       const { style } = terminal;
       terminal.print(
-        repeated
+        entered.repeated
           ? `${style.warn("=")} ${called} already has an entry with this reference (${reference}); nothing was changed\n`
-          : `${style.good("✓")} ${called}: ${detail}\n`,
+          : `${style.good("✓")} ${called}: ${amount < 0 ? "-" : "+"}${plural(Math.abs(amount), "credit", "credits", String)}\n`,
       );
-      showAccount(view, {}, terminal);
+      showAccount(entered, {}, terminal);
     });
   };
 
@@ -233,9 +224,8 @@ function updateCommand(terminal: Terminal): Command {
     )
     .examples("sluice accounts update atlas --cap 20/day --cap 300/month")
     .action(async (name: string, options: TermOptions) => {
-      const { updateAccount } = await operations();
-      await changeAccount(terminal, options, "update", (context) =>
-        updateAccount(context, name, termsOf(options)),
+      await changeAccount(terminal, options, "update", (client) =>
+        client.patch(pathOf(name), termsOf(options)),
       );
     });
   for (const option of sharedOptions("update")) command.addOption(option);
@@ -247,12 +237,11 @@ function closeCommand(terminal: Terminal): Command {
     .option("--yes", "skip confirmation")
     .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & YesOption) => {
-      const { closeAccount, findAccount } = await operations();
-      await changeAccount(terminal, options, "close", async (context) => {
-        const { id, label, closedAtMs } = await findAccount(context, name);
+      await changeAccount(terminal, options, "close", async (client) => {
+        const { id, label, status } = await client.get<AccountView>(pathOf(name));
         const question = `No key of ${label ?? id} will work again. Close it permanently?`;
-        if (closedAtMs === null) await confirm(question, options, terminal);
-        return { account: await closeAccount(context, id) };
+        if (status === "active") await confirm(question, options, terminal);
+        return client.post(`/accounts/${id}/close`);
       });
     });
 }

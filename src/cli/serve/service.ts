@@ -8,6 +8,7 @@ import { newSecretFiles } from "../../config/reload.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type RestoreResult, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
+import { greet } from "../operations/socket.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { servedAddress, servedPid, writeFilesForCommands } from "./files-for-commands.ts";
 import { startWithKeys } from "./start.ts";
@@ -28,7 +29,7 @@ export async function startService(
   // PostgreSQL is restored by its own tools.
   const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
   /** Null while a backup is restored. */
-  let running: RunningGateway | null = await namingHolder(settings.server.data, () =>
+  let running: RunningGateway | null = await takingFolder(settings.server.data, () =>
     startWithKeys({ settings, configOnDisk }, json, terminal),
   );
   folder?.endStagedRestore();
@@ -157,16 +158,29 @@ export async function startService(
   }
 }
 
-/** Says which process has the folder, so that it can be stopped. */
-async function namingHolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const pid = error instanceof StoreError && error.reason === "in_use" ? servedPid(dir) : null;
-    if (pid === null) throw error;
-    throw new CommandError(
-      `the data folder ${dir} is in use by a running gateway (process ${pid}, ${servedAddress(dir)}); stop it first: kill ${pid}`,
-    );
+/** A command that changes something without a gateway has the folder for a moment; a migration takes longer. */
+const commandsEndWithinMs = 30_000;
+
+/** Waits for commands that have the folder. Says which gateway has it, so that it can be stopped. */
+async function takingFolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
+  const untilMs = performance.now() + commandsEndWithinMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== "in_use") throw error;
+      const gateway = await greet(dir);
+      const pid = gateway?.pid ?? servedPid(dir);
+      if (gateway === null && performance.now() < untilMs) {
+        await Bun.sleep(lookEveryMs);
+        continue;
+      }
+      if (pid === null) throw error;
+      const address = gateway?.address ?? servedAddress(dir);
+      throw new CommandError(
+        `the data folder ${dir} is in use by a running gateway (process ${pid}, ${address}); stop it first: kill ${pid}`,
+      );
+    }
   }
 }
 

@@ -33,7 +33,7 @@ const operatorTimeoutMs = 10_000;
 export async function openSqliteStore(options: StoreSettings): Promise<SqliteStore> {
   const folder = dataFolder(options.dir);
   try {
-    if (options.role === "operator") return await openUnlocked(options, () => {});
+    if (options.role === "operator" && !options.locks) return await openUnlocked(options, () => {});
     const lock = await lockFolder(folder);
     try {
       // Left by a restore that was killed. We hold the lock, so no other process is writing it.
@@ -99,7 +99,7 @@ export async function openUnlocked(
 
 async function openChecked(
   folder: DataFolder,
-  { clock, role, onMigration }: StoreSettings,
+  { clock, role, locks, onMigration }: StoreSettings,
 ): Promise<Database> {
   const { databaseFile } = folder;
   try {
@@ -108,7 +108,7 @@ async function openChecked(
       try {
         checkIntegrity(database, databaseFile);
         const options = { file: databaseFile, nowMs: clock.wallMs(), onMigration };
-        if (role === "gateway") migrate(database, options);
+        if (role === "gateway" || locks) migrate(database, options);
         else migrateUnlessServed(database, folder, options);
         perform(database, rejectMoved(folder.dir));
         return database;

@@ -4,7 +4,6 @@ import type { OperationContext } from "../../../src/admin/context.ts";
 import { updateKey } from "../../../src/admin/keys/change-key.ts";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
 import { attributesFromBody } from "../../../src/admin/keys/key-document.ts";
-import { readKeySummary } from "../../../src/admin/keys/key-summary.ts";
 import {
   type AttributeKind,
   type KeyAttribute,
@@ -16,6 +15,7 @@ import {
 import { attributesFromOptions, keyOptions, oppositeOptions } from "../../../src/cli/key-options.ts";
 import { testEachStore } from "../../store/each-store.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { storedKeyView } from "./stored-view.ts";
 
 /** A value of each kind as the API and the command line take it, and as it is kept. */
 const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: string; kept: unknown }>> = {
@@ -52,7 +52,7 @@ function taken(name: KeyAttributeName): KeyUpdate {
 function parsed(options: readonly Option[], line: readonly string[]): KeyUpdate {
   const command = new Command();
   for (const option of options) command.addOption(option);
-  return attributesFromOptions(command.parse(line, { from: "user" }).opts());
+  return attributesFromBody(attributesFromOptions(command.parse(line, { from: "user" }).opts()));
 }
 
 describe("every attribute of a key", () => {
@@ -70,7 +70,7 @@ describe("every attribute of a key", () => {
         expect(changed.key).toEqual({ ...key, [field]: kept });
         expect(await context.store.findKey(key.id)).toEqual(changed.key);
         expect(changed.detail.startsWith(option)).toBe(true);
-        const shown: object = await readKeySummary(context, changed.key);
+        const shown: object = await storedKeyView(context, changed.key);
         if (table === "keys") expect(shown).toHaveProperty(name, wire);
         else expect(shown).toHaveProperty(["budget", name.replace("budget_", "")], wire);
         await updateKey(context, key.id, taken(name));

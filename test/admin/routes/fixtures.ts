@@ -27,7 +27,7 @@ export const tracingSecret = "tracing-header-canary";
 
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
-  readonly deps: UnmountedDeps;
+  readonly deps: UnmountedDeps & { readonly accounts: Ledger };
   readonly store: JournaledStore;
   readonly clock: FakeClock;
   /** The paths of requests that may take longer than connections may be idle. */
@@ -96,7 +96,7 @@ async function makeDeps(
   store: JournaledStore,
   clock: FakeClock,
   adminSettings: string,
-): Promise<UnmountedDeps> {
+): Promise<AdminServer["deps"]> {
   const snapshot = await store.load();
   const keys = new KeyRing(clock, snapshot.keys, snapshot.signIns);
   const ledger = await Ledger.open({ store, clock, snapshot });
@@ -107,11 +107,13 @@ async function makeDeps(
   const env = { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret };
   const loading = { file, env, cwd: dir };
   let { settings } = loadSettings(loading);
-  const deps: UnmountedDeps = {
+  const deps: AdminServer["deps"] = {
     store,
     clock,
     keys,
     accounts: ledger,
+    knowsReserved: true,
+    knownNames: () => settings.named,
     content: null,
     storedBefore: async () => null,
     droppedContent: () => null,
@@ -147,6 +149,7 @@ async function makeDeps(
     },
     deploymentHealth: () => [],
     alerts: () => [],
+    checkAlerts: async () => [],
     inFlight: () => 0,
     requestLogDropped: () => 0,
     flushRequestLog: async () => {},

@@ -3,7 +3,8 @@ import { iso } from "../../../admin/moments.ts";
 import { alertKindNames } from "../../../alerts/alert.ts";
 import { expiry } from "../../arguments.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { actor, auditChange, withStore } from "../../open-store.ts";
+import { auditChange, withStore } from "../../open-store.ts";
+import { callingUser } from "../../operations/calling-user.ts";
 import { printDone, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
@@ -21,7 +22,7 @@ export function alertsAcknowledgeCommand(terminal: Terminal): Command {
     )
     .action(async (kind: string, { until: untilMs, ...options }: Options) => {
       await withStore(terminal, options, { writes: true }, async (context) => {
-        const by = actor();
+        const by = callingUser();
         await context.store.alerts.acknowledge({ kind, actor: by, untilMs });
         const until = iso(untilMs);
         await auditChange(context, "alerts.ack", { prefix: kind }, `until ${until}`);

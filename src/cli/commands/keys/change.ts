@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { WrittenCap } from "../../../admin/keys/cap-text.ts";
+import type { CapsBody, IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
+import { creditsFromNano } from "../../../base/money/money.ts";
+import { locateData } from "../../../config/locate-data.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
@@ -9,15 +11,18 @@ import { confirm, type YesOption } from "../../confirm.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
 import { choiceOption, type DataOptions, newDataCommand, newKeyCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions, oppositeOptions } from "../../key-options.ts";
-import { changeKey } from "../../key-output.ts";
+import { showKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
+import { type OperationClient, segment } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
+import { servedAddress } from "../../serve/files-for-commands.ts";
 import { Misuse, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly mode?: KeyMode;
   readonly account?: string;
   readonly postpaid?: true;
-  readonly cap?: readonly WrittenCap[];
+  readonly cap?: CapsBody;
   readonly credit?: number;
   readonly budget?: number;
   readonly period?: string;
@@ -44,20 +49,37 @@ export function keysCreateCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       checkMode(options);
-      const { mode, account, postpaid, cap, credit: creditNano } = options;
-      const spec = { creditNano, isOpen: postpaid, ...attributesFromOptions(options) };
-      const { createKeyOn } = await import("../../../admin/keys/create-key.ts");
-      const { creationDetail } = await import("../../../admin/keys/change-detail.ts");
-      await changeKey(terminal, options, ["key.create", "created"], async (context) => {
-        const known = knownNames(options, context.dir, terminal);
-        const issued = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
+      const { mode, account, postpaid, cap: caps, credit } = options;
+      const creditBody = credit === undefined ? {} : { credit: creditsFromNano(credit) };
+      const body = { ...attributesFromOptions(options), mode, account, postpaid, caps, ...creditBody };
+      await withOperations(terminal, options, { create: true }, async (client) => {
+        const issued = await client.post<IssuedKeyView>("/keys", body);
         const connect =
-          options.for === undefined ? null : await newKeyConnect(options.for, issued, context.dir, known);
-        return { ...issued, detail: creationDetail(issued.key, creditNano ?? 0), connect };
+          options.for === undefined
+            ? null
+            : await connectWith(options.for, issued, client, options, terminal);
+        const output = { json: options.json, place: client.place, done: "created", connect } as const;
+        await showKey(client, issued, output, terminal);
       });
     });
   for (const option of Object.values(limits)) command.addOption(option);
   return command;
+}
+
+function connectWith(
+  app: ClientId,
+  issued: IssuedKeyView,
+  client: OperationClient,
+  options: DataOptions,
+  terminal: Terminal,
+) {
+  const { env, cwd } = terminal;
+  const dir = locateData({ file: options.config, data: options.data, env, cwd });
+  const address = client.address ?? servedAddress(dir);
+  return newKeyConnect(app, issued, {
+    address,
+    knownModels: knownNames(options, dir, terminal)?.models ?? [],
+  });
 }
 
 function checkMode(options: Options): void {
@@ -72,7 +94,18 @@ function checkMode(options: Options): void {
   }
 }
 
-const operations = () => import("../../../admin/keys/change-key.ts");
+/** Changes a key by one operation, and shows it. */
+async function changeKey(
+  terminal: Terminal,
+  options: DataOptions,
+  done: "updated" | "rotated",
+  change: (client: OperationClient) => Promise<KeyView>,
+): Promise<void> {
+  await withOperations(terminal, options, { writes: true }, async (client) => {
+    const output = { json: options.json, place: client.place, done };
+    await showKey(client, await change(client), output, terminal);
+  });
+}
 
 export function keysUpdateCommand(terminal: Terminal): Command {
   const command = newKeyCommand("update", "Change a key's label, limits, provider scope or expiry")
@@ -81,14 +114,13 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       "also reactivates an expired key",
     ])
     .addOption(capOption("cap", "replaces all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
-    .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
+    .action(async (name: string, options: DataOptions & { readonly cap?: CapsBody }) => {
       const update = { ...attributesFromOptions(options), caps: options.cap };
       if (Object.values(update).every((value) => value === undefined)) {
         throw new Misuse("nothing to change; pass an option such as --label, --rpm or --expires");
       }
-      const { updateKey } = await operations();
-      await changeKey(terminal, options, ["key.update", "updated"], (context) =>
-        updateKey(context, name, update, knownNames(options, context.dir, terminal)),
+      await changeKey(terminal, options, "updated", (client) =>
+        client.patch(`/keys${segment(name)}`, update),
       );
     });
   const options = [...Object.values(keyOptions("update")), ...oppositeOptions()];
@@ -102,10 +134,9 @@ export function keysExtendCommand(terminal: Terminal): Command {
     .option("--cap <period[:models]>", "which cap, if there are several: month, week:claude-opus-*")
     .requiredOption("--note <text>", "reason, for the audit log")
     .examples('sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"')
-    .action(async (name: string, amount: number, options: ExtendOptions) => {
-      const { extendKey } = await operations();
-      await changeKey(terminal, options, ["key.raise_cap", "updated"], (context) =>
-        extendKey(context, name, { amount, ...options }),
+    .action(async (name: string, amount: number, { cap, note, ...options }: ExtendOptions) => {
+      await changeKey(terminal, options, "updated", (client) =>
+        client.post(`/keys${segment(name)}/raise-cap`, { amount, cap, note }),
       );
     });
 }
@@ -124,10 +155,9 @@ export function keysMoveCommand(terminal: Terminal): Command {
   return newKeyCommand("move", "Bill a key to another account; its entries stay in the old one")
     .requiredOption("--account <account>", "the other account's id or label")
     .examples("sluice keys move slu_8fK2mQ0x --account atlas")
-    .action(async (name: string, options: DataOptions & { readonly account: string }) => {
-      const { moveKey } = await operations();
-      await changeKey(terminal, options, ["key.move", "updated"], (context) =>
-        moveKey(context, name, options.account),
+    .action(async (name: string, { account, ...options }: DataOptions & { readonly account: string }) => {
+      await changeKey(terminal, options, "updated", (client) =>
+        client.post(`/keys${segment(name)}/move`, { account }),
       );
     });
 }
@@ -138,19 +168,14 @@ export function keysRotateCommand(terminal: Terminal): Command {
     .option("--yes", "skip confirmation")
     .examples(["sluice keys rotate slu_8fK2mQ0x --grace 24h", "a day to update all clients"])
     .action(async (name: string, options: DataOptions & YesOption & { readonly grace: number }) => {
-      const { findKey } = await import("../../../admin/keys/find-key.ts");
-      const { rotateKey } = await operations();
-      await changeKey(terminal, options, ["key.rotate", "rotated"], async (context) => {
-        const { id, prefix } = await findKey(context, name);
+      await changeKey(terminal, options, "rotated", async (client) => {
         // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
         if (options.grace === 0 && terminal.interactive) {
-          await confirm(
-            `The old secret of ${prefix} stops working immediately. Rotate it?`,
-            options,
-            terminal,
-          );
+          const { prefix } = await client.get<KeyView>(`/keys${segment(name)}`);
+          const question = `The old secret of ${prefix} stops working immediately. Rotate it?`;
+          await confirm(question, options, terminal);
         }
-        return rotateKey(context, id, options.grace);
+        return client.post(`/keys${segment(name)}/rotate`, { grace_seconds: options.grace / 1000 });
       });
     });
 }

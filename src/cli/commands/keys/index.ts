@@ -1,12 +1,13 @@
 import type { Command } from "commander";
-import type { KeyRecord, StoredKeyStatus } from "../../../store/store.ts";
+import type { EnteredKey, KeyStatusView, KeyView } from "../../../admin/keys/schema.ts";
 import { balanceText } from "../../account-output.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
-import { auditChange, withStore } from "../../open-store.ts";
-import { credits, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { segment } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
+import { creditsShown, printJson, type Terminal } from "../../terminal/terminal.ts";
 import {
   keysCreateCommand,
   keysExtendCommand,
@@ -15,13 +16,6 @@ import {
   keysUpdateCommand,
 } from "./change.ts";
 import { keysListCommand } from "./list.ts";
-
-const auditedAs: Readonly<Record<StoredKeyStatus, string>> = {
-  active: "key.enable",
-  disabled: "key.disable",
-  suspended: "key.suspend",
-  revoked: "key.revoke",
-};
 
 export function keysCommands(terminal: Terminal): Command {
   return group("keys", "Create, fund, limit, rotate and revoke keys", [
@@ -34,19 +28,9 @@ export function keysCommands(terminal: Terminal): Command {
     keysExtendCommand(terminal),
     keysMoveCommand(terminal),
     keysRotateCommand(terminal),
-    keysStatusCommand(
-      "disable",
-      "Reject a key with 403 until it is enabled again (suspend: 401)",
-      "disabled",
-      terminal,
-    ),
-    keysStatusCommand("enable", "Accept a disabled or suspended key again", "active", terminal),
-    keysStatusCommand(
-      "suspend",
-      "Reject a key with 401 until it is enabled again (disable: 403)",
-      "suspended",
-      terminal,
-    ),
+    keysStatusCommand("disable", "Reject a key with 403 until it is enabled again (suspend: 401)", terminal),
+    keysStatusCommand("enable", "Accept a disabled or suspended key again", terminal),
+    keysStatusCommand("suspend", "Reject a key with 401 until it is enabled again (disable: 403)", terminal),
     keysRevokeCommand(terminal),
   ]);
 }
@@ -55,9 +39,8 @@ function keysShowCommand(terminal: Terminal): Command {
   return newKeyCommand("show", "Show one key with its balance and limits")
     .examples("sluice keys show slu_8fK2mQ0x")
     .action(async (name: string, options: DataOptions) => {
-      const { findKey } = await import("../../../admin/keys/find-key.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        await showKey(context, await findKey(context, name), options, terminal);
+      await withOperations(terminal, options, {}, async (client) => {
+        await showKey(client, await client.get<KeyView>(`/keys${segment(name)}`), options, terminal);
       });
     });
 }
@@ -79,28 +62,24 @@ export function keysAdjustCommand(terminal: Terminal): Command {
 
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
-  async (kind, name, amountNano, options) => {
-    const { enterKeyCredit, entryOf } = await import("../../../admin/accounts/enter-credit.ts");
-    const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
-    await withStore(terminal, options, { writes: true }, async (context) => {
+  async (kind, name, amount, options) => {
+    await withOperations(terminal, options, { writes: true }, async (client) => {
       const { reference, note } = options;
-      const result = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
-      const { key, repeated, detail } = result;
-      await auditChange(context, kind === "topup" ? "key.topup" : "key.adjust", key, detail);
-      const view = await readKeySummary(context, key);
-      if (options.json) {
-        printJson({ ...view, ...entryOf(result), ...context.place }, terminal);
-        return;
-      }
-      const balance = view.postpaid ? balanceText(view) : `the balance is ${balanceText(view)}`;
-      const amount = credits(Math.abs(amountNano));
-      const done =
-        kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;
+      const entered = await client.post<EnteredKey>(`/keys${segment(name)}/${kind}`, {
+        amount,
+        reference,
+        note,
+      });
+      if (options.json) return printJson({ ...entered, ...client.place }, terminal);
+      const { prefix, repeated } = entered;
+      const balance = entered.postpaid ? balanceText(entered) : `the balance is ${balanceText(entered)}`;
+      const text = creditsShown(Math.abs(amount));
+      const done = kind === "topup" ? `got ${text}` : `was adjusted by ${amount < 0 ? "-" : "+"}${text}`;
       const entryName = kind === "topup" ? "top-up" : "adjustment";
       terminal.print(
         repeated
-          ? `${terminal.style.warn("=")} ${key.prefix} had this ${entryName} already (${reference}); ${balance}`
-          : `${terminal.style.good("✓")} ${key.prefix} ${done} credits; ${balance}`,
+          ? `${terminal.style.warn("=")} ${prefix} had this ${entryName} already (${reference}); ${balance}`
+          : `${terminal.style.good("✓")} ${prefix} ${done} credits; ${balance}`,
       );
     });
   };
@@ -114,53 +93,42 @@ function keysRevokeCommand(terminal: Terminal): Command {
       ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
     )
     .action(async (name: string, options: DataOptions & YesOption) =>
-      setStatus(name, "revoked", options, terminal, async ({ prefix, label, status }) => {
+      setStatus(name, "revoke", options, terminal, async ({ prefix, label, status }) => {
         const question = `${prefix}${label === null ? "" : ` (${label})`} will be revoked permanently. Continue?`;
         if (status !== "revoked") await confirm(question, options, terminal);
       }),
     );
 }
 
-function keysStatusCommand(
-  name: string,
-  summary: string,
-  status: StoredKeyStatus,
-  terminal: Terminal,
-): Command {
-  return newKeyCommand(name, summary)
-    .examples(`sluice keys ${name} slu_8fK2mQ0x`)
-    .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
+function keysStatusCommand(verb: StatusVerb, summary: string, terminal: Terminal): Command {
+  return newKeyCommand(verb, summary)
+    .examples(`sluice keys ${verb} slu_8fK2mQ0x`)
+    .action(async (key: string, options: DataOptions) => setStatus(key, verb, options, terminal));
 }
+
+const statuses = { enable: "active", disable: "disabled", suspend: "suspended", revoke: "revoked" } as const;
+type StatusVerb = keyof typeof statuses;
 
 async function setStatus(
   name: string,
-  status: StoredKeyStatus,
+  verb: StatusVerb,
   options: DataOptions,
   terminal: Terminal,
-  ask: (key: KeyRecord) => Promise<void> = async () => {},
+  ask?: (key: KeyView) => Promise<void>,
 ): Promise<void> {
-  const { findKey } = await import("../../../admin/keys/find-key.ts");
-  const { changeStatus } = await import("../../../admin/keys/change-key.ts");
-  const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
-  await withStore(terminal, options, { writes: true }, async (context) => {
-    const found = await findKey(context, name);
-    await ask(found);
-    const { key, changed } = await changeStatus(context, found.id, status);
-    if (changed) await auditChange(context, auditedAs[status], key);
-    const view = await readKeySummary(context, key);
-    if (options.json) {
-      printJson({ ...view, changed, ...context.place }, terminal);
-      return;
-    }
+  await withOperations(terminal, options, { writes: true }, async (client) => {
+    if (ask !== undefined) await ask(await client.get<KeyView>(`/keys${segment(name)}`));
+    const { changed, ...view } = await client.post<KeyStatusView>(`/keys${segment(name)}/${verb}`);
+    if (options.json) return printJson({ ...view, changed, ...client.place }, terminal);
     const { style } = terminal;
     terminal.print(
       changed
-        ? `${style.good("✓")} ${key.prefix} is ${view.status}`
-        : `${style.dim("=")} ${key.prefix} was ${status} already`,
+        ? `${style.good("✓")} ${view.prefix} is ${view.status}`
+        : `${style.dim("=")} ${view.prefix} was ${statuses[verb]} already`,
     );
     if (view.status === "expired") {
       terminal.note(
-        `${terminal.noteStyle.warn("!")} it has expired; set a new expiry: \`sluice keys update ${key.prefix} --expires 30d\``,
+        `${terminal.noteStyle.warn("!")} it has expired; set a new expiry: \`sluice keys update ${view.prefix} --expires 30d\``,
       );
     }
   });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { KeySummary } from "../../../admin/keys/key-summary.ts";
-import type { CapView } from "../../../admin/keys/schema.ts";
+import type { AccountView } from "../../../admin/accounts/schema.ts";
+import type { CapView, KeyView, ListedKeyView } from "../../../admin/keys/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
@@ -10,7 +10,8 @@ import { count, shortCredits } from "../../../base/text/plural.ts";
 import { balanceText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
-import { withStore } from "../../open-store.ts";
+import type { OperationClient } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import { fromNow, type Terminal } from "../../terminal/terminal.ts";
 
@@ -29,17 +30,29 @@ export function keysListCommand(terminal: Terminal): Command {
       "sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'",
     )
     .action(async (options: Options) => {
-      const { allAccounts } = await import("../../../admin/accounts/accounts.ts");
-      const { listKeys } = await import("../../../admin/keys/key-summary.ts");
-      await withStore(terminal, options, {}, async (context) => {
+      await withOperations(terminal, options, {}, async (client) => {
         const owner = options.owner?.toLowerCase();
-        const found = await listKeys(context, options.search);
+        // The operation answers the newest first.
+        const found = (await client.list<ListedKeyView>("/keys", { search: options.search })).toReversed();
         const views = found.filter((key) => owner === undefined || key.owner?.toLowerCase() === owner);
-        const names = new Map((await allAccounts(context.store)).map(({ id, label }) => [id, label]));
-        const columns = columnsOf(views, names, context.clock.wallMs(), terminal);
+        const columns = columnsOf(views, await labelsOfShared(views, client), Date.now(), terminal);
         printList({ rows: views, columns, nothing: nothing(options) }, options, terminal);
       });
     });
+}
+
+/** The labels of accounts that several keys can share, by id; none are read if no key has one. */
+async function labelsOfShared(
+  views: readonly KeyView[],
+  client: OperationClient,
+): Promise<ReadonlyMap<string, string | null>> {
+  if (views.every(isAlone)) return new Map();
+  const accounts = await client.list<AccountView>("/accounts");
+  return new Map(accounts.map(({ id, label }) => [id, label]));
+}
+
+function isAlone({ id, account }: KeyView): boolean {
+  return account === ownAccountId(id);
 }
 
 function nothing(options: Options): string {
@@ -51,14 +64,14 @@ function nothing(options: Options): string {
 }
 
 function columnsOf(
-  views: readonly KeySummary[],
+  views: readonly KeyView[],
   names: ReadonlyMap<string, string | null>,
   nowMs: number,
   { style }: Terminal,
-): readonly ListColumn<KeySummary>[] {
+): readonly ListColumn<KeyView>[] {
   const none = style.dim("–");
   const right = { align: "right" } as const;
-  const isAnyShared = views.some(({ id, account }) => account !== ownAccountId(id));
+  const isAnyShared = !views.every(isAlone);
   const hasOwners = views.some(({ owner }) => owner !== null);
   return [
     { name: "id" },
@@ -125,12 +138,12 @@ function columnsOf(
 }
 
 /** Credits or tokens; null without a limit. */
-function leftOf({ credit, budget }: KeySummary): number | null {
+function leftOf({ credit, budget }: KeyView): number | null {
   return credit === null ? (budget?.remaining ?? null) : credit.balance;
 }
 
 /** The provider and models that the key is restricted to; null if it can use all. */
-function mayUse({ provider_scope: scope, models }: KeySummary): string | null {
+function mayUse({ provider_scope: scope, models }: KeyView): string | null {
   const provider = scope === "all" ? null : scope;
   if (models === null) return provider;
   return provider === null ? models.join(", ") : `${provider}: ${models.join(", ")}`;
@@ -142,7 +155,7 @@ function daysAgo(days: number): string {
 }
 
 /** The limit that the key reaches first: a daily cap may be nearly used up while the account has credit left. */
-function left(view: KeySummary): string {
+function left(view: KeyView): string {
   const cap = tightestCap([...view.caps, ...view.account_caps]);
   const rest = leftOf(view);
   if (cap !== null && (rest === null || view.postpaid || leftOfCap(cap) < rest))
@@ -151,12 +164,12 @@ function left(view: KeySummary): string {
 }
 
 /** `0.30 of 5.00 cr/day`. */
-function capLeftText(cap: CapView, mode: KeySummary["mode"]): string {
+function capLeftText(cap: CapView, mode: KeyView["mode"]): string {
   const amount = mode === "credit" ? (credits: number) => shortCredits(credits) : count;
   return `${amount(leftOfCap(cap))} of ${amount(cap.limit)} ${mode === "credit" ? "cr" : "tok"}/${cap.period}`;
 }
 
-function leftOfFunds(view: KeySummary): string {
+function leftOfFunds(view: KeyView): string {
   if (view.credit !== null) return balanceText(view, "cr");
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;

@@ -32,3 +32,19 @@ export function withRequestFilters(command: SluiceCommand): SluiceCommand {
     .option("--session <session>", "only this conversation")
     .option("--tag <name=value>", "only requests with this tag, such as project=atlas");
 }
+
+/** The filters as operations take them. */
+export function filterQuery({
+  search,
+  key,
+  outcome,
+  code,
+  model,
+  provider,
+  route,
+  user,
+  session,
+  tag,
+}: RequestFilters) {
+  return { search, key, outcome, code, model, provider, route, user, session, tag };
+}

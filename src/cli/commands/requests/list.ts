@@ -1,18 +1,16 @@
 import type { Command } from "commander";
-import type { OperationContext } from "../../../admin/context.ts";
-import { requestedLabels, searchExchanges } from "../../../admin/requests/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
-import type { ExchangeQuery, ListedExchange, RequestOutcome } from "../../../store/store.ts";
+import type { RequestOutcome } from "../../../store/store.ts";
 import { atLeastOne } from "../../arguments.ts";
-import { chosenTime, timeText } from "../../chosen-time.ts";
+import { chosenTime, rangeQuery, timeText } from "../../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { second, span, type Terminal } from "../../terminal/terminal.ts";
-import { type RequestFilters, withRequestFilters } from "./filters.ts";
+import { filterQuery, type RequestFilters, withRequestFilters } from "./filters.ts";
 
 interface Options extends DataOptions, CsvOption, RequestFilters {
   readonly limit?: number;
@@ -36,39 +34,17 @@ export function requestsListCommand(terminal: Terminal): Command {
       ["sluice requests show req_0f3K9xTz", "explain one of them"],
     )
     .action(async (options: Options) => {
-      const { findKey } = await import("../../../admin/keys/find-key.ts");
-      const { exchangeDocument } = await import("../../../admin/requests/exchange-document.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
-        const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
+      await withOperations(terminal, options, {}, async (client) => {
+        const range = chosenTime(options, Date.now());
         const { limit = defaultLimit } = options;
-        const labels = requestedLabels(options);
-        const rows = await collect(context, { ...options, keyId, labels, sinceMs, untilMs, limit });
-        const keyIds = new Set(rows.map((row) => row.keyId));
-        const keys = new Map(
-          await Array.fromAsync(keyIds, async (id) => [id, await context.store.findKey(id)] as const),
-        );
-        const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
-        const nothing = `No matching requests ${timeText({ sinceMs, untilMs })}.`;
-        const list = { rows: views, columns: columnsOf(terminal), nothing };
-        const isTable = printList(list, options, terminal);
+        const query = { ...filterQuery(options), ...rangeQuery(range), limit: rowsPerPage };
+        const rows = await client.list<ExchangeView>("/requests", query, limit);
+        const nothing = `No matching requests ${timeText(range)}.`;
+        const isTable = printList({ rows, columns: columnsOf(terminal), nothing }, options, terminal);
         const more = `Showing the newest ${count(limit)}; pass --limit for more.`;
         if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more));
       });
     });
-}
-
-/** In the gateway a search stops early rather than block requests; here it may take its time. */
-async function collect({ store }: OperationContext, query: ExchangeQuery): Promise<ListedExchange[]> {
-  const rows: ListedExchange[] = [];
-  for (let cursor: string | undefined; rows.length < query.limit; ) {
-    const limit = Math.min(rowsPerPage, query.limit - rows.length);
-    const page = await searchExchanges(store, { ...query, limit, cursor });
-    rows.push(...page.rows);
-    if (page.next === null) break;
-    cursor = page.next;
-  }
-  return rows;
 }
 
 function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {

@@ -9,9 +9,10 @@ import { knownSecrets } from "../../../base/secrets/secrets.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { ContentArchive } from "../../../content/archive.ts";
-import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
+import { segment } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { configFileOf } from "../../serve/files-for-commands.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
 import { CommandError, printJson, second, span, type Terminal } from "../../terminal/terminal.ts";
@@ -24,18 +25,9 @@ export function requestsShowCommand(terminal: Terminal): Command {
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
     .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
       if (options.content === true) return showContent(id, options, terminal);
-      const { exchangeDetailDocument } = await import("../../../admin/requests/exchange-document.ts");
-      const { findExchange } = await import("../../../admin/requests/find-exchanges.ts");
-      const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const { store } = context;
-        const found = await findExchange(store, id, null);
-        if (found === null) throw new CommandError(unknown(id));
-        const { record, others } = found;
-        const keyId = record.exchange?.keyId ?? record.entries[0]?.keyId ?? "";
-        const key: KeyRecord | null = await store.findKey(keyId);
-        const summary = key && (await readKeySummary(context, key));
-        const detail = exchangeDetailDocument(found.id, record, () => key, summary, null);
+      await withOperations(terminal, options, {}, async (client) => {
+        const detail = await client.get<ExchangeDetailView>(`/requests${segment(id)}`);
+        const { others } = detail;
         if (options.json) printJson(detail, terminal);
         else terminal.print(asText(detail, terminal));
         if (others.length > 0)
@@ -85,10 +77,6 @@ async function readShown(
 
 /** The limit for a stored conversation where the configuration no longer has [content]. */
 const defaultMaxBytes = 1_000_000;
-
-function unknown(id: string): string {
-  return `request ${id} not found. Requests without a valid key and idempotent replays are not recorded; older ones are deleted (see [retention])`;
-}
 
 function asText(
   { id, request, explanation, attempts, entries }: ExchangeDetailView,

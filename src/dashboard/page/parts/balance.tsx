@@ -52,7 +52,7 @@ const ofAccount = "the account's ";
 export function keyBalance(key: KeyView): BalanceSummary {
   if (key.postpaid) return capStanding(key);
   const balance = prepaid(key, key.account === ownAccountId(key.id) ? "" : ofAccount);
-  if (key.credit === null || key.reserved === 0) return balance;
+  if (key.credit === null || !key.reserved) return balance;
   return { ...balance, side: `${balance.side} · ${credits(key.reserved)} reserved` };
 }
 

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { tryExclusiveLock } from "../../../base/system/exclusive-lock.ts";
+import { tryFileLock } from "../../../base/system/file-lock.ts";
 import { StoreError } from "../../store.ts";
 import { codeOf, isBusy } from "../connection.ts";
 import { unfinishedCopy } from "./backup.ts";
@@ -12,17 +12,20 @@ export interface FolderLock {
 
 const restoreTimeoutMs = 10_000;
 const pauseMs = 20;
+/** A command that looks whether the folder is locked is in the way for a moment. */
+const lookTimeoutMs = 100;
 
 /**
  * One gateway per data folder, because it decides balances in memory. The system releases the lock however the process
  * ends, so there are no stale locks. A restore takes it too, but only briefly, so this waits.
  */
 export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
-  const giveUpAtMs = performance.now() + restoreTimeoutMs;
+  const startedMs = performance.now();
   for (;;) {
     const lock = tryLock(folder);
     if (lock !== null) return lock;
-    if (!isBeingRestored(folder) || performance.now() >= giveUpAtMs) {
+    const timeoutMs = isBeingRestored(folder) ? restoreTimeoutMs : lookTimeoutMs;
+    if (performance.now() - startedMs >= timeoutMs) {
       throw new StoreError(
         "in_use",
         `The data folder ${folder.dir} is in use by a running gateway. Stop it first.`,
@@ -40,7 +43,7 @@ export function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const descriptor = openSync(dir, "r");
   try {
-    const release = tryExclusiveLock(descriptor) ? tryLockFile(lockFile) : null;
+    const release = tryFileLock(descriptor, "exclusive") ? tryLockFile(lockFile) : null;
     if (release === null) {
       closeSync(descriptor);
       return null;
@@ -54,6 +57,30 @@ export function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
   } catch (error) {
     closeSync(descriptor);
     throw error;
+  }
+}
+
+/** Whether a process has the folder, without keeping another from it. */
+export function isLocked({ dir, lockFile }: DataFolder): boolean {
+  if (!existsSync(lockFile)) return false;
+  const descriptor = openSync(dir, "r");
+  try {
+    return !tryFileLock(descriptor, "shared") || isFileLocked(lockFile);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function isFileLocked(file: string): boolean {
+  const database = new Database(file, { readonly: true });
+  try {
+    database.query("SELECT count(*) FROM sqlite_master").get();
+    return false;
+  } catch (error) {
+    if (isBusy(codeOf(error))) return true;
+    throw error;
+  } finally {
+    database.close();
   }
 }
 

@@ -1,0 +1,47 @@
+import { OperationError } from "../context.ts";
+import type { AdminDeps, UnmountedDeps } from "../deps.ts";
+import { checkedQuery } from "./check.ts";
+import { perform } from "./mount.ts";
+import { operationsOf } from "./operations.ts";
+import { AdminError, expectedError, json } from "./refusal.ts";
+import { routeAt } from "./route.ts";
+
+/** Performs an operation for a user of this machine. */
+export type LocalOperations = (request: Request) => Promise<Response>;
+
+/** Names the system's user who calls. Only who may write to the data folder can call at all, so the name is believed. */
+export const userHeader = "x-sluice-user";
+
+/**
+ * The operations of the admin API for the owner of the data folder, who can do all of them: without a sign-in, and without
+ * the limits of reports. Errors are phrased as commands print them. An unexpected error is thrown.
+ */
+export function localOperations(unmounted: UnmountedDeps): LocalOperations {
+  const connections = { originOf: () => ({ address: "", isFromProxy: false }), keepWaiting: () => {} };
+  const deps: AdminDeps = { ...unmounted, ...connections };
+  const routes = operationsOf(deps);
+  return async (request) => {
+    const address = decodeURIComponent(request.headers.get(userHeader) ?? "unknown");
+    try {
+      const found = routeAt(routes, request.method, new URL(request.url).pathname);
+      if (found === null) throw unknownOperation(deps.version);
+      const { route, params } = found;
+      const query = checkedQuery(route.query, request.url);
+      return await perform(route, { deps, request, params, query, caller, address });
+    } catch (error) {
+      const explained = deps.store.files?.explain(error) ?? error;
+      const refusal = expectedError(explained);
+      if (refusal === null) throw explained;
+      const { status, code } = refusal;
+      const { message } = explained instanceof OperationError ? explained : refusal;
+      return json({ error: { code, message } }, status);
+    }
+  };
+}
+
+const caller = { role: "admin", name: "cli", owner: null, owns: () => false, person: null } as const;
+
+function unknownOperation(version: string): AdminError {
+  const message = `the running gateway (release ${version}) does not have this operation; restart it with the release of this command`;
+  return new AdminError(404, "unknown_operation", message);
+}

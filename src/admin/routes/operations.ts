@@ -1,0 +1,32 @@
+import { accountRoutes } from "../accounts/routes.ts";
+import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
+import { deviceRoutes } from "../auth/device/routes.ts";
+import { sessionRoutes } from "../auth/session-list.ts";
+import { signInRoutes } from "../auth/sign-ins/routes.ts";
+import { configRoutes } from "../config/routes.ts";
+import { contentRoutes } from "../content/routes.ts";
+import type { AdminDeps } from "../deps.ts";
+import { keyRoutes } from "../keys/routes.ts";
+import { modelRoutes } from "../models/routes.ts";
+import { reconcileRoutes } from "../reconcile/routes.ts";
+import { reportRoutes } from "../reports/routes.ts";
+import { systemRoutes } from "../system/routes.ts";
+import type { AdminRoute } from "./route.ts";
+
+/** Everything that an operator can do: the admin API, its OpenAPI document and the commands call these. */
+export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
+  return [
+    ...keyRoutes,
+    ...accountRoutes,
+    ...modelRoutes,
+    ...reconcileRoutes(),
+    ...reportRoutes(deps),
+    ...contentRoutes,
+    ...systemRoutes,
+    ...configRoutes,
+    ...adminTokenRoutes,
+    ...sessionRoutes,
+    ...deviceRoutes,
+    ...signInRoutes,
+  ];
+}

@@ -1,0 +1,133 @@
+import { isObject } from "../../base/json.ts";
+import type { GatewayHello } from "../../base/system/command-socket.ts";
+import { reachable } from "../serve/reachable.ts";
+import { CommandError } from "../terminal/terminal.ts";
+
+/** Sends an operation to where it is performed: a running gateway, this process, or a gateway elsewhere. */
+export interface Transport {
+  send(call: OperationCall): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export interface OperationCall {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Below the base of the admin API, with its query. */
+  readonly path: string;
+  /** JSON; null without a body. */
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+}
+
+/** Where the data is, as changes print it. */
+export type DataPlace =
+  | { readonly data_folder: string }
+  | { readonly store: string }
+  | { readonly gateway: string };
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Calls operations. An operation that is rejected throws, with its message. */
+export class OperationClient {
+  readonly place: DataPlace;
+  /** The gateway of this machine that performs the operations; null without one. */
+  readonly gateway: GatewayHello | null;
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, place: DataPlace, gateway: GatewayHello | null) {
+    this.#transport = transport;
+    this.place = place;
+    this.gateway = gateway;
+  }
+
+  /** Where clients reach the gateway that performs the operations; null without one. */
+  get address(): string | null {
+    if ("gateway" in this.place) return this.place.gateway;
+    return this.gateway === null ? null : reachable(this.gateway.address);
+  }
+
+  /** The place in a few words. */
+  get name(): string {
+    return Object.values(this.place)[0] ?? "";
+  }
+
+  /** The caller knows the shape of what the operation answers, by its schema. */
+  async get<View>(path: string, query: Query = {}): Promise<View> {
+    return (await this.#answer("GET", path + queryText(query), null)).json() as Promise<View>;
+  }
+
+  /** All rows of a list that is answered in pages, or the first `limit` of them. */
+  async list<Row>(path: string, query: Query = {}, limit = Number.POSITIVE_INFINITY): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const size = Math.min(limit - rows.length, Number(query["limit"] ?? maxPage));
+      const page = await this.get<PageOf<Row>>(path, { ...query, limit: size, cursor });
+      rows.push(...page.data);
+      if (page.next_cursor == null || rows.length >= limit) return rows;
+      cursor = page.next_cursor;
+    }
+  }
+
+  post<View>(path: string, body: object = {}): Promise<View> {
+    return this.#change("POST", path, body);
+  }
+
+  patch<View>(path: string, body: object): Promise<View> {
+    return this.#change("PATCH", path, body);
+  }
+
+  async remove<View>(path: string, query: Query = {}): Promise<View> {
+    return (await this.#answer("DELETE", path + queryText(query), null)).json() as Promise<View>;
+  }
+
+  /** What the operation answers, part by part as it is read. */
+  async *stream(path: string, query: Query = {}): AsyncGenerator<Uint8Array> {
+    const { body } = await this.#answer("GET", path + queryText(query), null);
+    if (body !== null) yield* body;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #change<View>(method: "POST" | "PATCH", path: string, body: object): Promise<View> {
+    return (await this.#answer(method, path, JSON.stringify(body))).json() as Promise<View>;
+  }
+
+  async #answer(
+    method: OperationCall["method"],
+    path: string,
+    body: OperationCall["body"],
+  ): Promise<Response> {
+    const response = await this.#transport.send({ method, path, body });
+    if (response.ok) return response;
+    throw new OperationRejected(await messageOf(response));
+  }
+}
+
+interface PageOf<Row> {
+  readonly data: readonly Row[];
+  readonly next_cursor?: string | null;
+}
+
+const maxPage = 200;
+
+/** The operation was not done, for the reason in the message. */
+export class OperationRejected extends CommandError {}
+
+/** A part of a path. */
+export function segment(name: string): string {
+  return `/${encodeURIComponent(name)}`;
+}
+
+function queryText(query: Query): string {
+  const set = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  );
+  return set.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(set))}`;
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => null);
+  const error = isObject(body) ? body["error"] : null;
+  if (isObject(error) && typeof error["message"] === "string") return error["message"];
+  return `the gateway responded with status ${response.status}`;
+}

@@ -1,0 +1,98 @@
+import { statSync } from "node:fs";
+import { userHeader } from "../../admin/routes/local.ts";
+import { commandSocket, type GatewayHello, helloPath } from "../../base/system/command-socket.ts";
+import { systemCode } from "../../base/system/system-code.ts";
+import { CommandError } from "../terminal/terminal.ts";
+import { callingUser, nameOfUser } from "./calling-user.ts";
+import type { OperationCall, Transport } from "./client.ts";
+
+/** A gateway that does not respond for so long hangs. */
+const helloTimeoutMs = 20_000;
+const helloEveryMs = 5_000;
+
+/** The gateway that serves this folder; null if none does. Throws if one hangs, or belongs to another user. */
+export async function greet(dir: string): Promise<GatewayHello | null> {
+  try {
+    return await sayHello(dir, helloTimeoutMs);
+  } catch (error) {
+    // The last is what a gateway leaves that stops at this moment.
+    if (isUnserved(error) || systemCode(error) === "ECONNRESET") return null;
+    if (error instanceof DOMException) throw new CommandError(`${hanging(dir)}; nothing was changed`);
+    if (systemCode(error) === "EACCES") throw new CommandError(ownedByOther(dir));
+    throw error;
+  }
+}
+
+async function sayHello(dir: string, timeoutMs: number): Promise<GatewayHello> {
+  const response = await callSocket(dir, helloPath, { signal: AbortSignal.timeout(timeoutMs) });
+  // Only a gateway can listen there: the folder is its owner's.
+  return (await response.json()) as GatewayHello;
+}
+
+function callSocket(dir: string, path: string, init: RequestInit): Promise<Response> {
+  return fetch(`http://gateway${path}`, { ...init, unix: commandSocket(dir), keepalive: false });
+}
+
+/** There is no socket, or it was left by a process that has ended. */
+export function isUnserved(error: unknown): boolean {
+  return ["ENOENT", "ECONNREFUSED", "ENOTDIR", "ENOTSOCK"].includes(systemCode(error) ?? "");
+}
+
+/** Calls the gateway on the socket in its data folder. */
+export class SocketTransport implements Transport {
+  readonly #dir: string;
+  readonly gateway: GatewayHello;
+
+  constructor(dir: string, gateway: GatewayHello) {
+    this.#dir = dir;
+    this.gateway = gateway;
+  }
+
+  /** An operation can take minutes, so only a gateway that says hello no more is given up. */
+  async send({ method, path, body }: OperationCall): Promise<Response> {
+    const hung = new AbortController();
+    const watch = setInterval(() => {
+      sayHello(this.#dir, helloTimeoutMs).catch((error: unknown) => {
+        if (error instanceof DOMException) hung.abort();
+      });
+    }, helloEveryMs);
+    try {
+      const headers = { [userHeader]: encodeURIComponent(callingUser()) };
+      return await callSocket(this.#dir, path, { method, body, headers, signal: hung.signal });
+    } catch (error) {
+      if (isUnserved(error)) throw error;
+      const { pid } = this.gateway;
+      const outcome =
+        method === "GET"
+          ? ""
+          : "; the change may have been made, or be made later: look before you repeat it";
+      if (hung.signal.aborted)
+        throw new CommandError(`the gateway (process ${pid}) does not respond${outcome}`);
+      throw new CommandError(`the gateway (process ${pid}) ended before it responded${outcome}`);
+    } finally {
+      clearInterval(watch);
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function hanging(dir: string): string {
+  return `the gateway on ${dir} does not respond; see whether its process is stopped, and restart it`;
+}
+
+function ownedByOther(dir: string): string {
+  const owner = ownerOf(dir);
+  return `the gateway on ${dir} takes commands from ${owner === null ? "its own user" : `the user ${owner}`} and from root only; run this as ${owner ?? "that user"}: sudo -u ${owner ?? "USER"} sluice …`;
+}
+
+function ownerOf(dir: string): string | null {
+  for (const file of [commandSocket(dir), dir]) {
+    try {
+      return nameOfUser(statSync(file).uid);
+    } catch {
+      // It cannot be looked at either: the folder is closed to this user.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,121 @@
+import { locateData } from "../../config/locate-data.ts";
+import { locateStore } from "../../config/store.ts";
+import { nameOfDatabase } from "../../store/open.ts";
+import { isServed } from "../../store/open-content.ts";
+import type { PostgresLocation } from "../../store/settings.ts";
+import { StoreError } from "../../store/store.ts";
+import type { DataOptions } from "../help.ts";
+import { rejectUnusable } from "../open-store.ts";
+import { servedPid } from "../serve/files-for-commands.ts";
+import { CommandError, type Terminal } from "../terminal/terminal.ts";
+import { type OperationCall, OperationClient, type Transport } from "./client.ts";
+import { OwnProcess } from "./own-process.ts";
+import { greet, isUnserved, SocketTransport } from "./socket.ts";
+
+export interface OperationUse {
+  /** Creates the folder if it does not exist. */
+  readonly create?: boolean;
+  /** Prints where the change was made, because it may not be the intended place. */
+  readonly writes?: boolean;
+  /** Opens recorded content too. */
+  readonly content?: boolean;
+}
+
+/**
+ * Calls operations where the data is: at the gateway that serves it, else in this process. Nothing goes around a gateway that
+ * runs.
+ */
+export async function withOperations<Result>(
+  terminal: Terminal,
+  options: DataOptions,
+  { create = false, writes = create, content = false }: OperationUse,
+  work: (client: OperationClient) => Promise<Result>,
+): Promise<Result> {
+  const { env, cwd } = terminal;
+  const { config: file, data } = options;
+  const address = locateStore({ file, store: options.store, env, cwd });
+  const dir = locateData({ file, data, env, cwd });
+  const reach = () => reached({ dir, address, options, terminal, create, writes, content });
+  const first = await reach();
+  const gateway = first instanceof SocketTransport ? first.gateway : null;
+  const database = gateway?.store ?? (address && nameOfDatabase(address));
+  const place = database === null ? { data_folder: dir } : { store: database };
+  const client = new OperationClient(new Reaching(first, reach), place, gateway);
+  try {
+    const result = await work(client);
+    // In JSON it is a field of the result.
+    if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${client.name}`));
+    return result;
+  } finally {
+    await client.close();
+  }
+}
+
+/** A gateway that stops between two calls has accepted the first only: the second is made where the data is then. */
+class Reaching implements Transport {
+  #current: Transport;
+  readonly #reach: () => Promise<Transport>;
+
+  constructor(first: Transport, reach: () => Promise<Transport>) {
+    this.#current = first;
+    this.#reach = reach;
+  }
+
+  async send(call: OperationCall): Promise<Response> {
+    for (;;) {
+      try {
+        return await this.#current.send(call);
+      } catch (error) {
+        if (!isUnserved(error)) throw error;
+        await this.#current.close();
+        this.#current = await this.#reach();
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#current.close();
+  }
+}
+
+interface Sought extends Required<OperationUse> {
+  readonly dir: string;
+  /** Null if the data is in the folder. */
+  readonly address: PostgresLocation | null;
+  readonly options: DataOptions;
+  readonly terminal: Terminal;
+}
+
+/** How long a gateway may take to start or to end. */
+const patienceMs = 15_000;
+const lookAgainMs = 50;
+
+async function reached(sought: Sought): Promise<Transport> {
+  const { dir, address, writes } = sought;
+  const untilMs = performance.now() + patienceMs;
+  for (;;) {
+    const gateway = await greet(dir);
+    const isItsData = address === null || gateway?.store === nameOfDatabase(address);
+    if (gateway !== null && isItsData) return new SocketTransport(dir, gateway);
+    if (address !== null) return OwnProcess.open(sought);
+    await rejectUnusable({ ...sought, cwd: sought.terminal.cwd });
+    if (!(await isServed(dir))) {
+      const opened = await OwnProcess.open({ ...sought, locks: writes }).catch(unlessInUse);
+      if (opened !== null) return opened;
+    }
+    if (performance.now() > untilMs) throw new CommandError(lockedWithoutSocket(dir));
+    await Bun.sleep(lookAgainMs);
+  }
+}
+
+/** Another process was faster. */
+function unlessInUse(error: unknown): null {
+  if (error instanceof StoreError && error.reason === "in_use") return null;
+  throw error;
+}
+
+function lockedWithoutSocket(dir: string): string {
+  const pid = servedPid(dir);
+  const holder = pid === null ? "another process" : `process ${pid}`;
+  return `${holder} has locked the data folder ${dir} and takes no commands; if it is a gateway of an older release, restart it with this one`;
+}
