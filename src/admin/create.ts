@@ -5,16 +5,14 @@ import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { storedBefore } from "../gateway/turns/stored-before.ts";
 import { hashSecret } from "../keys/secret.ts";
-import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Log } from "../observe/log.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { OutcomeQueue } from "../store/outcome-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
-import { Lockout } from "./auth/lockout.ts";
+import { guardLimits } from "./auth/guard-limits.ts";
 import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
 import { ProxySignIns } from "./auth/proxy-sign-ins.ts";
-import { readLimits } from "./auth/read-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { UnmountedDeps } from "./deps.ts";
 import { endTrialKeys } from "./keys/trial-keys.ts";
@@ -77,13 +75,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   const guard: Guard = {
     tokenHash,
     sessions: new Sessions(clock, store.admin.sessions, () => guard.tokenHash),
-    lockout: new Lockout(clock),
     tokens: store.admin,
-    memberChanges: new RateLimiter(clock),
-    deviceGuesses: new Lockout(clock),
-    deviceRequests: new RateLimiter(clock),
-    refreshes: new RateLimiter(clock),
-    reads: readLimits(clock),
+    ...guardLimits(clock),
     proxySignIns: new ProxySignIns(
       () => deps,
       () => gateway.configured.settings.admin,

@@ -4,10 +4,8 @@ import type { Settings } from "../../config/settings.ts";
 import type { ArchiveCalls } from "../../content/thread-messages.ts";
 import { KeyRing } from "../../keys/keyring.ts";
 import { storedSummaries } from "../../ledger/stored-accounts.ts";
-import { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
-import { Lockout } from "../auth/lockout.ts";
-import { readLimits } from "../auth/read-limits.ts";
+import { guardLimits } from "../auth/guard-limits.ts";
 import { Sessions } from "../auth/sessions.ts";
 import { storedConversations } from "../content/with-conversation.ts";
 import { OperationError } from "../context.ts";
@@ -54,12 +52,8 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
       // Without the admin token sessions can only be listed and ended, which is all that commands do.
       tokenHash: "",
       sessions: new Sessions(clock, store.admin.sessions, () => ""),
-      lockout: new Lockout(clock),
       tokens: store.admin,
-      memberChanges: new RateLimiter(clock),
-      deviceGuesses: new Lockout(clock),
-      deviceRequests: new RateLimiter(clock),
-      reads: readLimits(clock),
+      ...guardLimits(clock),
       proxySignIns: { follow: async () => {} },
       settings: () => data.settings().admin,
     },

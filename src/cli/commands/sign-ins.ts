@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { RevokeBody, SignInView } from "../../admin/auth/sign-ins/schema.ts";
+import type { AllowedView, RevokeBody, RevokedView, SignInView } from "../../admin/auth/sign-ins/schema.ts";
 import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
-import { auditChange, withStore } from "../open-store.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { Misuse, moment, printDone, type Terminal } from "../terminal/terminal.ts";
 
@@ -26,9 +26,8 @@ function listCommand(terminal: Terminal): Command {
     .option("--person <name>", "only of this person")
     .examples("sluice sign-ins list --person ada@example.com")
     .action(async ({ person, ...options }: ListOptions) => {
-      const { listSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const rows = await listSignIns(context, person);
+      await withOperations(terminal, options, {}, async (client) => {
+        const rows = await client.list<SignInView>("/sign-ins", { person });
         printList({ rows, columns, nothing: "No sign-ins." }, options, terminal);
       });
     });
@@ -66,31 +65,25 @@ function revokeCommand(terminal: Terminal): Command {
     )
     .action(async (id: string | undefined, { person, ...options }: RevokeOptions) => {
       if ((id === undefined) === (person === undefined)) throw new Misuse("pass a sign-in or --person");
-      const { revokeSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
       const body: RevokeBody = {
         ...(id === undefined ? {} : { id }),
         ...(person === undefined ? {} : { person }),
       };
-      await withStore(terminal, options, { writes: true }, async (context) => {
+      await withOperations(terminal, options, { writes: true }, async (client) => {
         await confirm(`${id ?? `All sign-ins of ${person}`} will end. Continue?`, options, terminal);
-        const ended = await revokeSignIns(context, body, { actor: "cli", address: "" });
-        await auditChange(context, "sign_in.revoke", { prefix: id ?? person ?? "" }, `${ended} ended`);
+        const { ended } = await client.post<RevokedView>("/sign-ins/revoke", body);
         printDone(options.json, { ended }, `${plural(ended, "sign-in")} ended.`, terminal);
       });
     });
 }
 
-interface AllowOptions extends DataOptions {}
-
 function allowCommand(terminal: Terminal): Command {
   return newDataCommand("allow", "Let a person sign in again whose key for sign-ins was revoked")
     .argument("<person>", "the person")
     .examples("sluice sign-ins allow ada@example.com")
-    .action(async (person: string, options: AllowOptions) => {
-      const { allowSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
-      await withStore(terminal, options, { writes: true }, async (context) => {
-        const allowed = await allowSignIns(context, person);
-        await auditChange(context, "sign_in.allow", { prefix: person }, "");
+    .action(async (person: string, options: DataOptions) => {
+      await withOperations(terminal, options, { writes: true }, async (client) => {
+        const { allowed } = await client.post<AllowedView>("/sign-ins/allow", { person });
         printDone(options.json, { allowed }, printable(`${person} can sign in again.`), terminal);
       });
     });

@@ -1,9 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Elysia } from "elysia";
-import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { guardLimits } from "../../../src/admin/auth/guard-limits.ts";
 import { ProxySignIns } from "../../../src/admin/auth/proxy-sign-ins.ts";
-import { readLimits } from "../../../src/admin/auth/read-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { Connections, UnmountedDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
@@ -14,7 +13,6 @@ import { reloadable } from "../../../src/config/reload.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { hashSecret } from "../../../src/keys/secret.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
-import { RateLimiter } from "../../../src/limits/rate-limiter.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { JournaledStore } from "../../../src/store/store.ts";
 import { putEmptyLedger } from "../../store/sqlite/empty-ledger.ts";
@@ -121,13 +119,8 @@ async function makeDeps(
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),
-      lockout: new Lockout(clock),
       tokens: store.admin,
-      memberChanges: new RateLimiter(clock),
-      deviceGuesses: new Lockout(clock),
-      deviceRequests: new RateLimiter(clock),
-      refreshes: new RateLimiter(clock),
-      reads: readLimits(clock),
+      ...guardLimits(clock),
       proxySignIns: new ProxySignIns(
         () => deps,
         () => settings.admin,

@@ -1,0 +1,22 @@
+import type { Clock } from "../../base/clock.ts";
+import { RateLimiter } from "../../limits/rate-limiter.ts";
+import type { Guard } from "./guard.ts";
+import { Lockout } from "./lockout.ts";
+import { readLimits } from "./read-limits.ts";
+
+type Limits = Pick<
+  Guard,
+  "lockout" | "memberChanges" | "deviceGuesses" | "deviceRequests" | "refreshes" | "reads"
+>;
+
+/** What slows down guessing, and limits what a caller can do in a minute. */
+export function guardLimits(clock: Clock): Limits {
+  return {
+    lockout: new Lockout(clock),
+    memberChanges: new RateLimiter(clock),
+    deviceGuesses: new Lockout(clock),
+    deviceRequests: new RateLimiter(clock),
+    refreshes: new RateLimiter(clock),
+    reads: readLimits(clock),
+  };
+}
