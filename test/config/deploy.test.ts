@@ -39,7 +39,8 @@ test("nginx before two gateways lets through what nginx before one does", () => 
   const paths = ["/v1/models", "/token/v1/usage", "/v2/rerank", "/rerank", "/token/api/hello", "/healthz"];
   const others = ["/usage", "/usage/api/v1/keys", "/openapi.json", "/openapi-extensions.json"];
   others.push("/admin/oidc/login", "/admin/oidc/callback", "/.well-known/oauth-authorization-server");
-  others.push("/oauth/device_authorization", "/oauth/token");
+  others.push("/oauth/device_authorization", "/oauth/token", "/token/oauth/revoke", "/managed/settings");
+  others.push("/token/.well-known/oauth-authorization-server", "/token/api/oauth/usage", "/v1/metrics");
   const closed = [
     "/",
     "/admin",

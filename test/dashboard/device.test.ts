@@ -109,7 +109,7 @@ describe.if(browserPath !== null)("the page that approves a terminal", () => {
     await page.goto(begun["verification_uri"] ?? "");
     await page.getByLabel("Code").fill("BBBB-BBBB");
     await page.keyboard.press("Enter");
-    await page.getByRole("alert").getByText("No terminal is waiting for this code").waitFor();
+    await page.getByRole("alert").getByText("No program is waiting for this code").waitFor();
     await page.getByLabel("Code").fill((begun["user_code"] ?? "").toLowerCase());
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Deny" }).click();

@@ -45,9 +45,12 @@ const unconfigured = new Set([
   "GET /admin/oidc/login",
   "GET /admin/oidc/callback",
   "POST /admin/oidc/backchannel-logout",
-  "GET /.well-known/oauth-authorization-server",
-  "POST /oauth/device_authorization",
-  "POST /oauth/token",
+  ...["", "/token"].flatMap((origin) => [
+    `GET ${origin}/.well-known/oauth-authorization-server`,
+    `POST ${origin}/oauth/device_authorization`,
+    `POST ${origin}/oauth/token`,
+    `POST ${origin}/oauth/revoke`,
+  ]),
 ]);
 
 /** What the edge's router knows. */
