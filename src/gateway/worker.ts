@@ -6,7 +6,7 @@ import { eventJob } from "./body-worker/body-worker.ts";
 import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { continuedJob, endedJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
 import { meteredJob } from "./metered/metered-job.ts";
-import { readJob } from "./request/checked-body.ts";
+import { readJob } from "./request/check-body.ts";
 import { answerJob } from "./response/provider-response-job.ts";
 import { frameJob } from "./socket/create-frame.ts";
 

@@ -16,7 +16,7 @@ import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { isSearchPriced, searchesIn } from "../charge/destination-prices.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
 import type { Generation } from "./generation.ts";
 import { type PassingPlan, passBody, patchJob } from "./pass-body.ts";

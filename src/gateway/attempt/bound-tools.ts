@@ -4,7 +4,7 @@ import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { type HostedTool, isAdvisor } from "../../dialects/tools/hosted-tools.ts";
 import { pricedName } from "../../dialects/tools/tool-families.ts";
 import { heldCalls } from "../charge/held-calls.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 
 /*
  * Bounds the calls of hosted tools at the provider by what is held for them, where the dialect has a field for it. Without that, a

@@ -6,7 +6,7 @@ import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 

@@ -2,7 +2,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { hasRequestFee, hasSizedFee } from "../../catalog/price.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import type { Destination } from "./destination-prices.ts";
 
 /** A provider that has a fee for each size takes this one if the request names none. */

@@ -6,7 +6,7 @@ import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { RequestedField } from "../../dialects/names/inspect-body.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";

@@ -19,7 +19,7 @@ import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { summaryJob } from "./item-jobs.ts";

@@ -7,9 +7,9 @@ import { itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts"
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { claimEarly } from "../request/idempotent.ts";
 import { BodyReading } from "../request/read-request.ts";
-import type { ClientRequest } from "../request/request.ts";
 import { noTurn, type ReadRequest, type RoutedCall } from "../request/route.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
 import { isMinted, mayBeMinted } from "../turns/item-ids.ts";

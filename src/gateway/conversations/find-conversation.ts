@@ -8,7 +8,7 @@ import {
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { SentPaths } from "../exchange/exchange.ts";
 import { noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import type { Compaction, Conversation } from "../turns/compacting.ts";
 import { withoutMinted } from "../turns/item-ids.ts";
 import { conversationBytes, keepsResponses } from "../turns/storage-settings.ts";

@@ -23,7 +23,8 @@ import {
   rateHeaders,
   type ServedOperation,
 } from "../exchange/served-operation.ts";
-import { type ClientRequest, findModel } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
+import { findModel } from "../request/request.ts";
 import { permitted, type ReadRequest, type RoutedCall, route } from "../request/route.ts";
 import { commonHeaders } from "../response/headers.ts";
 

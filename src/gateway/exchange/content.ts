@@ -41,23 +41,11 @@ export function contentHeader({ taken: { content } }: Exchange): string | undefi
   return content.kept === "all" ? "recorded" : "may-be-recorded";
 }
 
-/** Shared objects, so that most recordings start alike. */
-const forms = new Map<string, BodyForm>();
-const maxForms = 100;
-
-function known(name: string, form: BodyForm): BodyForm {
-  const found = forms.get(name);
-  if (found !== undefined || forms.size >= maxForms) return found ?? form;
-  forms.set(name, form);
-  return form;
-}
-
 /** Events of the client's format. */
 export function eventsOf({ call: { route } }: Exchange): BodyForm {
   const { dialect, tracedAs, use } = route;
   const beyond = tracedAs === "chat" ? "responses" : use === "completions" ? "chat" : "metered";
-  const format = dialect ?? beyond;
-  return known(`events ${format}`, { kind: "events", format });
+  return { kind: "events", format: dialect ?? beyond };
 }
 
 /** The form of a non-streaming body of this type. Only responses of generation routes are known to be valid JSON here. */
@@ -65,8 +53,7 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
   if (type.startsWith("text/event-stream")) return eventsOf(exchange);
   const isJson = type.startsWith("application/json");
   const isValid = isJson && exchange.call.route.dialect !== null;
-  if (isJson || /^(?:text\/|application\/[\w.+-]*\+json)/.test(type))
-    return known(isValid ? "json" : "text", { kind: "json", isValid });
+  if (isJson || /^(?:text\/|application\/[\w.+-]*\+json)/.test(type)) return { kind: "json", isValid };
   return { kind: "bytes", type };
 }
 

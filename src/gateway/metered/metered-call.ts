@@ -12,7 +12,7 @@ import { askingForUsage, withoutUsageOption } from "../attempt/attempt.ts";
 import { ProviderCall } from "../attempt/provider-call.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { countAtMost } from "./count-input.ts";
 import { countedNames } from "./destination.ts";

@@ -16,8 +16,8 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
 import { requestExtras } from "../charge/requested-extras.ts";
 import { noUnpricedTools } from "../charge/requested-tools.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { rewritten } from "../request/read-request.ts";
-import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
 

@@ -1,5 +1,6 @@
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
+import type { ClientRequest } from "./client-request.ts";
+import { idempotencyKeyOf } from "./request.ts";
 import type { Replay } from "./route.ts";
 
 /**

@@ -5,7 +5,7 @@ import { maxTags, type Tags, tagPrefix, tagsFromTexts } from "../../base/request
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { ClientRequest } from "./request.ts";
+import type { ClientRequest } from "./client-request.ts";
 
 const header = "x-sluice-tags";
 /** For clients whose requests have no field for it. */

@@ -11,8 +11,9 @@ import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientCall, ReadableRequest } from "../exchange/client-call.ts";
 import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import { type CheckedBody, checkBody, type ExpectedRequest, LargeBody, readJob } from "./checked-body.ts";
-import { ClientRequest, expectedOf } from "./request.ts";
+import { checkBody, type ExpectedRequest, largeRequest, readJob } from "./check-body.ts";
+import type { ClientRequest } from "./client-request.ts";
+import { expectedOf } from "./request.ts";
 import type { RoutedCall } from "./route.ts";
 
 /** Reads and validates a request. */
@@ -66,7 +67,7 @@ export class BodyReading implements BodyLimit, Disposable {
 
   async #parse(bytes: Uint8Array, expected: ExpectedRequest): Promise<ClientRequest> {
     this.#admitted.exchange.rememberBody(bytes);
-    return new ClientRequest(await check(this.#admitted, bytes, expected));
+    return check(this.#admitted, bytes, expected);
   }
 
   tooLarge(): Error {
@@ -94,7 +95,7 @@ async function check(
   admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: ExpectedRequest,
-): Promise<CheckedBody> {
+): Promise<ClientRequest> {
   if (bytes.length < largeBodyBytes) {
     const scanned = truncateBody(bytes);
     if (!hasManyValues(bytes, scanned)) return checkBody(bytes, expected, scanned);
@@ -102,7 +103,7 @@ async function check(
   const { gateway, exchange } = admitted;
   const input = { bytes, expected, wantsHash: wantsHash(exchange.call), without: [] };
   const run = () => gateway.largeBodies.runRequest(readJob, input, admitted);
-  return new LargeBody(await gateway.ongoing.withoutSlot(exchange, run), expected.kind);
+  return largeRequest(await gateway.ongoing.withoutSlot(exchange, run), expected.kind);
 }
 
 /** Only idempotency compares requests by their hash. */
@@ -119,17 +120,17 @@ export async function withoutValues(
   if (without.length === 0) return request;
   const { bytes, isLarge } = request;
   const expected = expectedOf(exchange.call, dialect, exchange.configured.settings.server);
-  if (!isLarge) return new ClientRequest(checkBody(removeValues(bytes, without), expected));
+  if (!isLarge) return checkBody(removeValues(bytes, without), expected);
   const input = { bytes, expected, wantsHash: false, without };
   const read = await gateway.largeBodies.runRequest(readJob, input, routed);
-  return new ClientRequest(new LargeBody(read, expected.kind));
+  return largeRequest(read, expected.kind);
 }
 
 /** The request with another body, which follows from its own. */
 export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
-  return new ClientRequest(checkBody(bytes, expected));
+  return checkBody(bytes, expected);
 }
 
 export function noMemory(): GatewayError {

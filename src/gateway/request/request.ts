@@ -6,124 +6,13 @@ import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import { nearestNames } from "../../base/text/nearest.ts";
 import { attachmentOf } from "../../catalog/attachments.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
-import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
-import type { JsonSpans } from "../../dialects/json/json-spans.ts";
-import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { FormFile } from "../../dialects/metered/route.ts";
-import type { Mentions } from "../../dialects/names/inspect-body.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { RequestKind, StructureLimits } from "../../dialects/request-kinds.ts";
-import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { ClientCall } from "../exchange/client-call.ts";
-import type { CheckedBody, ExpectedRequest } from "./checked-body.ts";
-
-/** A valid request. */
-export class ClientRequest {
-  readonly bytes: Uint8Array;
-  readonly spans: JsonSpans;
-  readonly mentions: Mentions;
-  readonly tools: OfferedTools;
-  readonly modelId: string;
-  readonly stream: boolean;
-  /** The client may refer to the answer later. */
-  readonly mayStore: boolean;
-  /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
-  readonly nullRemovals: BodyChanges | null;
-  /** Asks the provider to remember the answer's id, for a later request to continue from, or to be compared with. */
-  readonly isThreaded: boolean;
-  /** Asks for audio output. */
-  readonly speaks: boolean;
-  readonly #checked: CheckedBody;
-  #sentHash: string | null = null;
-
-  constructor(checked: CheckedBody) {
-    const { bytes, truncated, spans, mentions, tools } = checked;
-    this.#checked = checked;
-    this.bytes = bytes;
-    this.spans = spans;
-    this.mentions = mentions;
-    this.tools = tools;
-    this.modelId = truncated["model"] as string;
-    this.stream = truncated["stream"] === true;
-    this.mayStore = truncated["store"] !== false;
-    this.nullRemovals = nullRemovals(truncated, spans);
-    this.isThreaded = isObject(truncated["thread"]) || isObject(truncated["diagnostics"]);
-    this.speaks = asksForSpeech(truncated);
-  }
-
-  /** Whether its body is patched and translated on another thread. */
-  get isLarge(): boolean {
-    return this.#checked.isLarge;
-  }
-
-  /** The body with its long nested strings truncated: enough for everything but translation. */
-  get truncated(): JsonObject {
-    return this.#checked.truncated;
-  }
-
-  /** The whole body. Parsing a large one takes long. */
-  get body(): JsonObject {
-    return this.#checked.body;
-  }
-
-  /** As much of the body as may be parsed on the event loop. */
-  get quickBody(): JsonObject {
-    return this.isLarge ? this.truncated : this.body;
-  }
-
-  /** The hash of the body that the client sent. */
-  get bodyHash(): string {
-    return this.#sentHash ?? this.#checked.bodyHash;
-  }
-
-  /** For a rebuilt request: what the client sent decides whether a retry is the same request. */
-  sentAs({ bodyHash }: Pick<ClientRequest, "bodyHash">): this {
-    this.#sentHash = bodyHash;
-    return this;
-  }
-
-  get openingHash(): number {
-    return this.#checked.openingHash;
-  }
-
-  /** The files in the body of a metered request. */
-  get files(): readonly FormFile[] {
-    return this.#checked.files;
-  }
-
-  estimateInput(): InputEstimate {
-    return this.#checked.estimatedInput;
-  }
-
-  /** The items of a conversation. */
-  inputItems(): readonly TurnItem[] {
-    return this.#checked.inputItems();
-  }
-
-  forgetBody(): void {
-    this.#checked.forget();
-  }
-}
-
-function nullRemovals(body: JsonObject, { members }: JsonSpans): BodyChanges | null {
-  let removals: Record<string, undefined> | null = null;
-  for (const { name } of members) {
-    if (body[name] !== null) continue;
-    removals ??= {};
-    removals[name] = undefined;
-  }
-  return removals;
-}
-
-function asksForSpeech({ modalities, audio }: JsonObject): boolean {
-  return (
-    isObject(audio) || modalities === "audio" || (Array.isArray(modalities) && modalities.includes("audio"))
-  );
-}
+import type { ExpectedRequest } from "./check-body.ts";
 
 const maxIdempotencyKeyChars = 255;
 

@@ -8,8 +8,9 @@ import { rejectMisread } from "../references/foreign-fields.ts";
 import { type Continuation, continuationOf } from "../references/provider-id-owners.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
+import type { ClientRequest } from "./client-request.ts";
 import { labelExchange } from "./labels.ts";
-import { type ClientRequest, rejectForbidden } from "./request.ts";
+import { rejectForbidden } from "./request.ts";
 
 /** After reading: a valid request, and what becomes of the conversation that it belongs to. */
 export interface ReadRequest {

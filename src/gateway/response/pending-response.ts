@@ -13,7 +13,7 @@ import type { CostMeter } from "../charge/cost-meter.ts";
 import { continuedJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 
 /** A provider's response that has started, and everything needed to deliver it as a stream. */

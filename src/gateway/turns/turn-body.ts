@@ -125,21 +125,12 @@ type IndexEntry = readonly [
   isLeftOut?: 0 | 1,
 ];
 
-/** As earlier builds wrote it. */
-type EarlierEntry = readonly [
-  id: string | null,
-  type: string,
-  callId: string | null,
-  bytes: number,
-  isLeftOut: 0 | 1,
-];
-
 interface Index {
   readonly head: number;
   /** What the ids of the items of the input that have none begin with; absent if the turn's id says it. */
   readonly group?: string | undefined;
-  readonly input: readonly (IndexEntry | EarlierEntry)[];
-  readonly output: readonly (IndexEntry | EarlierEntry)[];
+  readonly input: readonly IndexEntry[];
+  readonly output: readonly IndexEntry[];
 }
 
 /** The length of the request of a turn that is stored verbatim. Its response is the rest. */
@@ -208,10 +199,6 @@ function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
   return id === null ? [raw.length, type] : [raw.length, type, id];
 }
 
-function isEarlier(entry: IndexEntry | EarlierEntry): entry is EarlierEntry {
-  return typeof entry[0] !== "number";
-}
-
 /** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
 export function copyTurn({ head, input, output, ...turn }: Turn): Turn {
   const copied = (item: TurnItem) => ({ ...item, raw: new Uint8Array(item.raw) });
@@ -260,12 +247,13 @@ function indexedContent(id: string, index: Index, bytes: Buffer): TurnContent {
     at += length;
     return bytes.subarray(at - length, at);
   };
-  const itemOf = (entry: IndexEntry | EarlierEntry): TurnItem => {
-    const [length, type, id = null, callId = null, isLeftOut = 0]: IndexEntry = isEarlier(entry)
-      ? [entry[3], entry[1], entry[0], entry[2], entry[4]]
-      : entry;
-    return { raw: take(length), id, type, callId, isLeftOut: isLeftOut === 1 };
-  };
+  const itemOf = ([length, type, id = null, callId = null, isLeftOut = 0]: IndexEntry): TurnItem => ({
+    raw: take(length),
+    id,
+    type,
+    callId,
+    isLeftOut: isLeftOut === 1,
+  });
   const head = take(index.head);
   const input = identifiedInput(id, index.input.map(itemOf), index.group ?? null);
   return { head, input, output: index.output.map(itemOf) };

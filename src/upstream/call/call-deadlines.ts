@@ -118,14 +118,14 @@ interface Deadline {
   dueMs: number;
   /** Called once when due. `dueMs` is `Infinity` by then, and may be set again. */
   expired(): void;
-  /** Called at every tick: 40 times a second, and 10 times once it is relaxed. */
+  /** Called at every tick. */
   tick(nowMs: number): void;
-  /** Called before the tick, if the process has not run for a while; not once it is relaxed. */
+  /** Called before the tick, if the process has not run for a while. */
   hasStoodStill(nowMs: number): void;
 }
 
-const tickMs = 25;
-const ticksPerRelaxedTick = 4;
+/** To check 1,000 open streams at each tick takes 1% of a core. */
+const tickMs = 50;
 /** A longer gap between two ticks means that the process was suspended or very busy. */
 const stillMs = 500;
 
@@ -133,15 +133,10 @@ const stillMs = 500;
  * Keeps the deadlines of all calls with one timer. A call moves its deadline with every chunk, and with a timer per
  * call that would mean thousands of timers set and cleared each second. Here it is an assignment, plus a check of every
  * open call at each tick. Deadlines fire a few ticks late, which is fine for limits of seconds.
- *
- * Streams that have begun are many and last long, so they are checked less often: at 40 times a second, the checks took
- * as much time as relaying 20 events a second.
  */
 export class DeadlineTimer {
   readonly #clock: Clock;
-  readonly #prompt = new Bag<Deadline>();
-  readonly #relaxed = new Bag<Deadline>();
-  #ticks = 0;
+  readonly #open = new Bag<Deadline>();
   #lastTickMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
   /** A tick has found a due deadline. Received bytes are read first, because they may move it. */
@@ -152,7 +147,7 @@ export class DeadlineTimer {
   }
 
   add(deadline: Deadline): void {
-    this.#prompt.add(deadline);
+    this.#open.add(deadline);
     if (this.#timer === null) this.#start();
   }
 
@@ -161,18 +156,13 @@ export class DeadlineTimer {
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
-  /** Checks it less often from now on. Does nothing if it was removed. */
-  relax(deadline: Deadline): void {
-    if (this.#prompt.delete(deadline)) this.#relaxed.add(deadline);
-  }
-
   remove(deadline: Deadline): void {
-    if (!this.#prompt.delete(deadline)) this.#relaxed.delete(deadline);
+    this.#open.delete(deadline);
   }
 
   /** Stops the interval only at a tick that finds no deadline, so that consecutive requests share one interval. */
   #tick(): void {
-    if (this.#prompt.size === 0 && this.#relaxed.size === 0 && this.#timer !== null) {
+    if (this.#open.size === 0 && this.#timer !== null) {
       clearInterval(this.#timer);
       this.#timer = null;
       return;
@@ -180,11 +170,8 @@ export class DeadlineTimer {
     const nowMs = this.#clock.monotonicMs();
     const sinceLastTickMs = nowMs - this.#lastTickMs;
     this.#lastTickMs = nowMs;
-    this.#ticks += 1;
-    if (sinceLastTickMs > stillMs) for (const deadline of this.#prompt) deadline.hasStoodStill(nowMs);
-    const isPromptDue = lookAt(this.#prompt, nowMs);
-    const isRelaxedDue = this.#ticks % ticksPerRelaxedTick === 0 && lookAt(this.#relaxed, nowMs);
-    if ((isPromptDue || isRelaxedDue) && !this.#isJudging) this.#judge(nowMs);
+    if (sinceLastTickMs > stillMs) for (const deadline of this.#open) deadline.hasStoodStill(nowMs);
+    if (lookAt(this.#open, nowMs) && !this.#isJudging) this.#judge(nowMs);
   }
 
   #judge(foundAtMs: number): void {
@@ -192,8 +179,7 @@ export class DeadlineTimer {
     afterArrivals(() => {
       this.#isJudging = false;
       const nowMs = this.#clock.monotonicMs();
-      expire(this.#prompt, foundAtMs, nowMs);
-      expire(this.#relaxed, foundAtMs, nowMs);
+      expire(this.#open, foundAtMs, nowMs);
     });
   }
 }

@@ -267,7 +267,6 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   }
 
   #handOverStream(): void {
-    this.#context.timer.relax(this.#deadlines);
     this.#begun.resolve(null);
   }
 

@@ -19,7 +19,7 @@ export class SseTranscoder {
   #hasBegun = false;
   readonly #decoder = new EventStreamDecoder((bytes, headersStart, payloadStart, payloadEnd) => {
     if (this.error !== null) return;
-    const kind = this.#kindOf(bytes, headersStart, payloadStart);
+    const kind = readKind(bytes.subarray(headersStart, payloadStart));
     if (!this.#hasBegun && kind.type === "failure") {
       this.error = { name: kind.name, body: bytes.slice(payloadStart, payloadEnd) };
       return;
@@ -29,9 +29,6 @@ export class SseTranscoder {
     if (kind.type === "event") this.#append(kind.prefix, payload);
     else if (kind.type !== "skipped") this.#appendRead(kind, payload);
   });
-  /** The headers of the last message and what they mean. Most messages of a stream have the same. */
-  #lastHeaders: Uint8Array = new Uint8Array();
-  #lastKind: MessageKind = { type: "skipped" };
   /** The events of one push, in pieces. */
   #pieces: Uint8Array[] = [];
 
@@ -45,15 +42,6 @@ export class SseTranscoder {
   /** Throws if the stream ends within a message. */
   end(): void {
     if (!this.#decoder.isBetweenMessages) throw connectionLost();
-  }
-
-  #kindOf(bytes: Uint8Array, start: number, end: number): MessageKind {
-    const last = this.#lastHeaders;
-    if (last.length !== end - start || !isAt(bytes, start, last)) {
-      this.#lastHeaders = bytes.slice(start, end);
-      this.#lastKind = readKind(this.#lastHeaders);
-    }
-    return this.#lastKind;
   }
 
   /** Drops a chunk without an event, as Anthropic's own client does. */
@@ -112,18 +100,8 @@ function readKind(bytes: Uint8Array): MessageKind {
   }
 }
 
-const prefixes = new Map<string, Uint8Array>();
-/** The services define some twenty names. The cache is bounded in case a server invents more. */
-const maxPrefixes = 64;
-const maxKeptNameLength = 64;
-
 function prefixOf(name: string): Uint8Array {
-  let prefix = prefixes.get(name);
-  if (prefix === undefined) {
-    prefix = new TextEncoder().encode(`event: ${name.replace(/[\r\n]/g, "")}\ndata: `);
-    if (prefixes.size < maxPrefixes && name.length <= maxKeptNameLength) prefixes.set(name, prefix);
-  }
-  return prefix;
+  return Buffer.from(`event: ${name.replace(/[\r\n]/g, "")}\ndata: `);
 }
 
 /** JSON has line ends only between its tokens. There they would break the event, so a space replaces them. */

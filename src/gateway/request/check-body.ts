@@ -1,0 +1,80 @@
+import { shared } from "../../base/bytes.ts";
+import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
+import { parseBody, truncateBody } from "../../dialects/json/parse-body.ts";
+import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
+import { inspectBody } from "../../dialects/names/inspect-body.ts";
+import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import {
+  dialectOf,
+  itemsFieldOf,
+  type RequestKind,
+  rejectLongLists,
+  rejectTooManyMembers,
+  type StructureLimits,
+  validateRequest,
+} from "../../dialects/request-kinds.ts";
+import { offeredTools } from "../../dialects/tools/hosted-tools.ts";
+import type { Job } from "../body-worker/job.ts";
+import { type BodyFacts, ClientRequest, type LargeFacts, truncatedOf } from "./client-request.ts";
+import { truncateStringsAndNames } from "./truncate-strings-and-names.ts";
+
+/** What a body is validated against. */
+export interface ExpectedRequest {
+  readonly kind: RequestKind;
+  readonly options: ValidationOptions;
+  readonly limits: StructureLimits;
+}
+
+/** Throws `invalid_request` for anything but a request of this kind. */
+export function checkBody(
+  bytes: Uint8Array,
+  { kind, options, limits }: ExpectedRequest,
+  scanned = truncateBody(bytes),
+): ClientRequest {
+  rejectTooManyMembers(bytes, scanned, kind, limits);
+  const parsed = parseBody(bytes, scanned);
+  const { truncated, cutBytes, spans } = parsed;
+  rejectLongLists(truncated, limits);
+  const mentions = inspectBody(parsed, bytes);
+  validateRequest(kind, truncated, options);
+  const tools = offeredTools(clientDialect(dialectOf(kind)), truncated, mentions);
+  const facts = { bytes, spans, mentions, tools };
+  return new ClientRequest({ kind, facts, truncated, cutBytes, large: null });
+}
+
+interface ReadInput {
+  readonly bytes: Uint8Array;
+  readonly expected: ExpectedRequest;
+  /** Whether idempotency needs the body's hash. */
+  readonly wantsHash: boolean;
+  /** What is taken out of the body first. */
+  readonly without: readonly ValuePath[];
+}
+
+/** Parses and validates a large body. */
+export const readJob: Job<ReadInput, BodyFacts & LargeFacts> = { name: "read", run: readLarge };
+
+function readLarge({ bytes: sent, expected, wantsHash, without }: ReadInput): BodyFacts & LargeFacts {
+  const read = checkBody(without.length === 0 ? sent : shared(removeValues(sent, without)), expected);
+  const { bytes, spans, mentions, tools, openingHash, files } = read;
+  const field = itemsFieldOf(expected.kind);
+  return {
+    bytes,
+    truncatedText: truncateStringsAndNames(read.truncated),
+    spans,
+    // The lists of tools may be long, and have been read.
+    mentions: { ...mentions, toolLists: [] },
+    tools,
+    estimatedInput: read.estimateInput(),
+    bodyHash: wantsHash ? read.bodyHash : "",
+    openingHash,
+    items: field === null ? null : inputSpans(bytes, field),
+    files,
+  };
+}
+
+/** A body that another thread has read. */
+export function largeRequest(read: BodyFacts & LargeFacts, kind: RequestKind): ClientRequest {
+  return new ClientRequest({ kind, facts: read, truncated: truncatedOf(read), cutBytes: 0, large: read });
+}
