@@ -1,5 +1,4 @@
-import { Command, type ErrorOptions, Help, type HelpConfiguration, Option } from "commander";
-import { renamedCommand, renamedOption } from "../base/text/renamed.ts";
+import { Command, Help, type HelpConfiguration, Option } from "commander";
 import { coloured } from "./terminal/style.ts";
 
 /** Options that most commands share. In the help they follow the command's own. */
@@ -38,18 +37,6 @@ export const helpStyle: HelpConfiguration = {
 type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
-  /** Commander calls this for every misuse. */
-  override error(message: string, options?: ErrorOptions): never {
-    const [, kind, name = ""] = /unknown (option|command) '([^']+)'/.exec(message) ?? [];
-    const renamed = kind === "option" ? renamedOption(name) : kind === "command" ? this.#renamed(name) : null;
-    return super.error(renamed === null ? message : `error: ${renamed}`, options);
-  }
-
-  #renamed(name: string): string | null {
-    const groups = this.parent === null ? [] : [this.name()];
-    return renamedCommand([...groups, name].join(" "));
-  }
-
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
     const width = Math.max(...pairs.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));

@@ -3,7 +3,6 @@ import { OperationError } from "../admin/context.ts";
 import { CannotListen } from "../base/system/open-port.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { printable } from "../base/text/printable.ts";
-import { renamedCommand } from "../base/text/renamed.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreError } from "../store/store.ts";
@@ -108,8 +107,6 @@ function rejectUnknown(names: readonly string[], program: Command): void {
     if (found.commands.length === 0) return;
     const next = found.commands.find((command) => command.name() === name);
     if (next === undefined) {
-      const renamed = renamedCommand(names.join(" "));
-      if (renamed !== null) throw new Misuse(renamed);
       const known = found.commands.map((command) => command.name());
       throw new Misuse(`there is no command "${names.join(" ")}"${didYouMean(name, known)}`);
     }

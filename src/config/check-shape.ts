@@ -2,7 +2,6 @@ import type { TSchema, TUnion } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { renamedSetting } from "../base/text/renamed.ts";
 import { type DescribedSchema, expectation, expectedText } from "../base/text/schema-text.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
@@ -48,8 +47,6 @@ function unknownName(error: ValueError): string {
   if (parent.patternProperties !== undefined) {
     return "a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit";
   }
-  const renamed = renamedSetting(pathFromPointer(error.path));
-  if (renamed !== null) return renamed;
   const known = Object.keys(parent.properties ?? {});
   const meant = namesElsewhere.get(name);
   if (meant !== undefined && known.includes(meant)) return `unknown name, did you mean "${meant}"?`;

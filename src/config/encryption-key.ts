@@ -9,8 +9,7 @@ export function encryptionKeyAt(path: string, reference: string, context: LoadCo
   const key = found.kind === "value" ? Buffer.from(found.value, "base64") : null;
   if (key?.length === keyBytes) return new Uint8Array(key);
   const expectation = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
-  const reason =
-    found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : expectation;
-  context.problems.add(path, reason);
+  if (found.kind === "unset") context.problems.addMissingSecret(path, found.reason);
+  else context.problems.add(path, found.kind === "problem" ? found.message : expectation);
   return null;
 }

@@ -11,6 +11,8 @@ export interface ConfigProblem {
   readonly line?: number | null;
   /** The path for display, with the model's id and the line. */
   readonly where?: string;
+  /** Present if only a secret is missing, which another machine may have. */
+  readonly isMissingSecret?: true;
 }
 
 /** Collects all problems, so that an operator need not fix a file one error at a time. */
@@ -24,10 +26,19 @@ export class ProblemList {
 
   /** Keeps only the first problem at a path; later ones are consequences of it. */
   add(path: string, message: string): void {
-    if (this.#problems.some((problem) => problem.path === path)) return;
+    this.#add({ path, message });
+  }
+
+  addMissingSecret(path: string, reason: string): void {
+    this.#add({ path, message: reason, isMissingSecret: true });
+  }
+
+  #add(problem: ConfigProblem): void {
+    const { path } = problem;
+    if (this.#problems.some((known) => known.path === path)) return;
     const places = this.#places;
     const place = places === null ? {} : { line: places.lineOf(path), where: places.describe(path) };
-    this.#problems.push({ path, ...place, message });
+    this.#problems.push({ ...place, ...problem });
   }
 
   /** Whether there is no problem at the path or below it, so that a further check may rely on its type. */
@@ -110,7 +121,7 @@ export function secretAt(
   const secret = readSecret(reference, context);
   if (secret.kind === "value") return secret.value;
   if (secret.kind === "problem") context.problems.add(path, secret.message);
-  else if (without === undefined) context.problems.add(path, secret.reason);
+  else if (without === undefined) context.problems.addMissingSecret(path, secret.reason);
   else context.warnings.push(`${without}: ${secret.reason}`);
   return null;
 }

@@ -82,9 +82,9 @@ export const configSchema = table({
       "Headers in which a program names its end user, such as x-openwebui-user-email; believed from keys with `--user-headers`.",
     ),
     same_key_in_both_headers: choice(
-      ["refuse", "accept"],
+      ["reject", "accept"],
       "accept: allows the same key in Authorization and x-api-key, as Claude Code sends it with `apiKeyHelper`.",
-      "refuse",
+      "reject",
     ),
     max_body_bytes: whole("The largest body of a request.", {
       minimum: 1024,

@@ -156,7 +156,7 @@ function failedAttempts(facts: ExchangeFacts): string {
       failure,
       ...(cause === null ? {} : { cause }),
       ms: Math.round(durationMs),
-      left,
+      next: left === "ended" ? null : left,
     })),
   );
 }

@@ -53,7 +53,7 @@ class Series {
   #addAnswered({ attempts, failedAttempts, outcome }: ExchangeFacts): void {
     if (attempts === failedAttempts.length) return;
     this.attempts += 1;
-    if (outcome === "failed") countUp(this.byFailure, "answer_failed");
+    if (outcome === "failed") countUp(this.byFailure, "interrupted_response");
   }
 
   addUnanswered({ code, failure }: AttemptRecord): void {

@@ -162,7 +162,7 @@ export function failedAnswerFailure(error: GatewayError): Failure {
   const failure = {
     ...tryOthers,
     error,
-    kind: "failed_answer",
+    kind: "error_response",
     providerMessage: error.message,
     evidence: null,
   };

@@ -98,6 +98,16 @@ describe("config check", () => {
     expect(stdout).toContain('! provider "openai" is left out: NO_KEY is not set');
   });
 
+  test("passes without the secrets of the store and of stored responses, if that is allowed", async () => {
+    const place = newPlace();
+    const secrets = 'store.url = "env:NO_DATABASE"\nresponses.encryption_key = "env:NO_RESPONSES_KEY"\n';
+    writeFileSync(join(place.folder, "sluice.toml"), `${secrets}${demo}`);
+    const rejected = await sluice(place, "config", "check");
+    expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining("NO_DATABASE is not set")]);
+    const { code, stdout } = await sluice(place, "config", "check", "--allow-missing-secrets");
+    expect([code, stdout]).toEqual([0, expect.stringContaining("is valid: 1 provider")]);
+  });
+
   test("rejects a space in a model's id, and names the price that another gateway's word means", async () => {
     const place = newPlace();
     const price = "price = { input = 1.0, output = 2.0, cache_read = 0.1 }\n";

@@ -256,7 +256,7 @@ function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: W
         ...overloaded,
         status: 200,
         code: "upstream_error",
-        failure: "answer_failed",
+        failure: "interrupted_response",
         said: null,
         left: "ended",
       },

@@ -58,8 +58,8 @@ test("the line of a failed call names the deployment and each attempt, and none 
     deployment: "openai/gpt-upstream",
     attempts: 2,
     failed_attempts: [
-      { deployment: "openai/gpt-upstream", failure: "status_500", left: "retry" },
-      { deployment: "openai/gpt-upstream", failure: "status_500", left: "ended" },
+      { deployment: "openai/gpt-upstream", failure: "status_500", next: "retry" },
+      { deployment: "openai/gpt-upstream", failure: "status_500", next: null },
     ],
   });
   expect(attempts()).toHaveLength(2);
@@ -73,7 +73,7 @@ test("a call that is answered at the second attempt names the first one", async 
   expect(await exchangeLine(id)).toMatchObject({
     outcome: "completed",
     attempts: 2,
-    failed_attempts: [{ failure: "status_500", left: "retry" }],
+    failed_attempts: [{ failure: "status_500", next: "retry" }],
   });
 });
 

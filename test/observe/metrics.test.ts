@@ -60,7 +60,7 @@ describe("metrics", () => {
     expect(lines).toContain(`sluice_upstream_attempts_total{${labels}} 2`);
     expect(lines).toContain(`sluice_upstream_attempts_total{${acme}} 3`);
     expect(lines).toContain(`sluice_upstream_failures_total{${acme},failure="status_500"} 3`);
-    expect(lines).toContain(`sluice_upstream_failures_total{${labels},failure="answer_failed"} 1`);
+    expect(lines).toContain(`sluice_upstream_failures_total{${labels},failure="interrupted_response"} 1`);
     expect(lines.filter((line) => line.startsWith("sluice_upstream_failures_total{"))).toHaveLength(2);
   });
 

@@ -66,7 +66,7 @@ describe("an exchange is explained", () => {
       { ...failed, next: null },
     ]);
     expect(shown.explanation).toContain("It failed with 502 upstream_error");
-    expect(shown.explanation).toContain("openai/gpt-upstream answered 500");
+    expect(shown.explanation).toContain("openai/gpt-upstream returned 500");
     expect(shown.explanation).toContain("“the model is on fire”");
     expect(shown.explanation).toContain("Nothing was charged.");
     const { stdout } = await sluice.cli("requests", "show", shown.id);
@@ -76,7 +76,11 @@ describe("an exchange is explained", () => {
 
   test("that broke off after it had begun, with its charge", async () => {
     const shown = await show(await traffic.failedAfterContent(key));
-    expect(shown).toMatchObject({ outcome: "failed", status: 200, attempts: [{ failure: "answer_failed" }] });
+    expect(shown).toMatchObject({
+      outcome: "failed",
+      status: 200,
+      attempts: [{ failure: "interrupted_response" }],
+    });
     expect(shown.explanation).toContain("The response was interrupted");
     expect(shown.entries).toMatchObject([{ kind: "charge" }]);
     expect(shown.charged).toBeGreaterThan(0);
@@ -121,7 +125,7 @@ describe("an exchange is explained", () => {
     await waitFor(async () => (await unreachable.cli("requests", "show", id)).code === 0, "it to be kept");
     const shown = flat(await unreachable.cliJson<ExchangeDetailView>("requests", "show", id));
     expect(shown).toMatchObject({ outcome: "failed", status: 502, code: "provider_unavailable" });
-    expect(shown.explanation).toContain("gave no answer");
+    expect(shown.explanation).toContain("sent no response within");
     expect(shown.explanation).toContain("`sluice models check`");
   });
 
@@ -134,7 +138,7 @@ describe("an exchange is explained", () => {
     await waitFor(async () => (await hasty.cli("requests", "show", id)).code === 0, "it to be kept");
     provider.script(null);
     const { explanation } = await hasty.cliJson<ExchangeDetailView>("requests", "show", id);
-    expect(explanation).toContain("gave no answer (timeout)");
+    expect(explanation).toMatch(/sent no response within .* \(timeout\)/);
     expect(explanation).toContain("`server.request_timeout`");
     expect(explanation).not.toContain("base_url");
   });

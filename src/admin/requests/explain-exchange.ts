@@ -10,7 +10,7 @@ export function explainExchange({ exchange, attempts, entries }: FiledExchange, 
   const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {
     sentences.push(
-      `${exchange.alike} more like it ended within the same second. They are counted, but not stored individually.`,
+      `${exchange.alike} identical requests ended in the same second. They are counted, but not listed.`,
     );
   }
   const advice = adviceFor(exchange, attempts, key);
@@ -20,9 +20,9 @@ export function explainExchange({ exchange, attempts, entries }: FiledExchange, 
 
 /** The explanation that remains once the request log has dropped the request. */
 function explainEntry(outcome: string | null): string {
-  if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
+  if (outcome === "cancelled") return "The client disconnected. The output produced by then was charged.";
   if (outcome === "interrupted") return interrupted;
-  return "Only its ledger entries are left.";
+  return "Only its ledger entries remain.";
 }
 
 const allowance =
@@ -97,14 +97,14 @@ const nextSteps = {
 function attemptSentence(attempt: AttemptRecord): string {
   const { deployment, status, failure, cause, said, durationMs, left } = attempt;
   const took = spanText(durationMs);
-  if (failure === null) return `${deployment} answered after ${took}.`;
-  const quoted = said === null ? "" : `, saying “${withoutStop(said)}”`;
+  if (failure === null) return `${deployment} responded in ${took}.`;
+  const quoted = said === null ? "" : `: “${withoutStop(said)}”`;
   const what =
-    failure === "answer_failed"
-      ? `began to answer after ${took}`
+    failure === "interrupted_response"
+      ? `started to respond after ${took}`
       : status === null
-        ? `gave no answer (${failure}${cause === null ? "" : `, ${cause}`}) within ${took}`
-        : `answered ${status} after ${took}${quoted}`;
+        ? `sent no response within ${took} (${failure}${cause === null ? "" : `, ${cause}`})`
+        : `returned ${status} after ${took}${quoted}`;
   return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
 }
 

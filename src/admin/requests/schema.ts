@@ -133,7 +133,7 @@ export type AttemptView = Static<typeof attemptView>;
 export const exchangeDetailView = Type.Object({
   id: exchangeView.properties.id,
   request: Type.Union([exchangeView, Type.Null()], {
-    description: "Null for an old cancelled or interrupted request: only its ledger entries are left.",
+    description: "Null for an old cancelled or interrupted request: only its ledger entries remain.",
   }),
   explanation: text("Why it ended this way, and what to do."),
   attempts: Type.Array(attemptView),

@@ -2,7 +2,6 @@ import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
-import { renamedAdminPath } from "../../base/text/renamed.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
@@ -41,8 +40,7 @@ export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
     mountAgentRoutes(app, deps);
     app.all(
       `${memberBase}/*`,
-      ({ request }) =>
-        refusalResponse(request.method === "GET" ? unknownPath(memberBase, request) : keysOnlyRead),
+      ({ request }) => refusalResponse(request.method === "GET" ? unknownPath(request) : keysOnlyRead),
       { parse: "none" },
     );
     return app;
@@ -67,20 +65,18 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
     app.get(`${adminBase}/openapi.json`, () => {
       return new Response(document(), { headers: { ...answerHeaders, "x-request-id": newId("req_") } });
     });
-    app.all(`${adminBase}/*`, ({ request }) => refusalResponse(unknownPath(adminBase, request)), {
+    app.all(`${adminBase}/*`, ({ request }) => refusalResponse(unknownPath(request)), {
       parse: "none",
     });
     return app;
   };
 }
 
-function unknownPath(base: string, request: Request): AdminError {
+function unknownPath(request: Request): AdminError {
   const { method } = request;
   // Not parsed as a URL, because the Host may be invalid.
   const path = pathOf(request);
-  const renamed = renamedAdminPath(path.slice(base.length));
-  const message =
-    renamed ?? `Unknown path ${method} ${shortened(path)}; ${adminBase}/openapi.json lists them`;
+  const message = `Unknown path ${method} ${shortened(path)}; ${adminBase}/openapi.json lists them`;
   return new AdminError(404, "not_found", sentence(message));
 }
 

@@ -2,7 +2,6 @@ import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { renamedAdminField } from "../../base/text/renamed.ts";
 import { type DescribedSchema, expectation } from "../../base/text/schema-text.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
@@ -34,10 +33,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
   switch (type) {
     case ValueErrorType.ObjectAdditionalProperties: {
       const name = path.slice(path.lastIndexOf("/") + 1);
-      return (
-        renamedAdminField(name) ??
-        `is not a known field${didYouMean(name, Object.keys(described.properties ?? {}))}`
-      );
+      return `is not a known field${didYouMean(name, Object.keys(described.properties ?? {}))}`;
     }
     case ValueErrorType.ObjectRequiredProperty:
       return `is missing; it must be ${expectation(described)}`;
@@ -58,11 +54,6 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   if (schema === undefined) return {};
   const start = url.indexOf("?");
   const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
-  for (const name of query.keys()) {
-    const renamed = name in schema.properties ? null : renamedAdminField(name);
-    if (renamed !== null)
-      throw new AdminError(400, "invalid_request", sentence(`\`${name}\` ${renamed}`), { param: name });
-  }
   const values = [...query].flatMap(([name, text]) => {
     const fieldSchema = text === "" ? undefined : schema.properties[name];
     return fieldSchema === undefined ? [] : [[name, convertValue(fieldSchema, text)] as const];

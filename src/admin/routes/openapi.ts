@@ -75,7 +75,7 @@ function operation(base: string, route: AdminRoute): object {
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
     responses: {
       200: { description: "Done.", content: jsonContent(route.answers) },
-      default: { description: "RefusedAccess.", content: jsonContent(errorView) },
+      default: { description: "Error.", content: jsonContent(errorView) },
     },
   };
 }

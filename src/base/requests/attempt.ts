@@ -27,7 +27,7 @@ export interface AttemptRecord {
 /** A model that a limit kept from running. */
 export interface DeniedModel {
   readonly model: string;
-  /** The limit, as a client is told of it. */
+  /** The limit, in the words that a client reads. */
   readonly message: string;
 }
 

@@ -100,7 +100,7 @@ export class AttemptLog {
       upstreamModel: deployment.shownModel,
       status: 200,
       code: error === null ? null : errorCode(error),
-      failure: error === null ? null : "answer_failed",
+      failure: error === null ? null : "interrupted_response",
       cause: null,
       said: null,
       durationMs: this.#answeredAfterMs,

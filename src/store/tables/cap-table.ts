@@ -19,7 +19,7 @@ export function countsModel(models: string, row: string, fallbackFrom = `${row}.
   return `(sluice_covers(${models}, ${row}.model) OR sluice_covers(${models}, ${fallbackFrom}))`;
 }
 
-/** Of a row of `holds`. */
+/** Columns of a row of `holds`. */
 export const heldFallback = "holds.labels::json ->> 'fallback_from'";
 
 /** In order of creation. */

@@ -28,7 +28,7 @@ export function configCheckCommand(terminal: Terminal): Command {
       const { checkConfig } = await import("../../check-config.ts");
       const { env, cwd } = terminal;
       const checked = await withOutsideWarnings(
-        checkConfig({ file: file ?? options.config, env, cwd }),
+        relevant(checkConfig({ file: file ?? options.config, env, cwd }), options),
         options,
         terminal,
       );
@@ -40,6 +40,12 @@ export function configCheckCommand(terminal: Terminal): Command {
       if (hasMissingSecrets) terminal.note(missingSecretsText(checked.missingSecrets));
       if (!isClean) throw new CommandFailed();
     });
+}
+
+/** Without the problems that the machine of the gateway does not have. */
+function relevant(checked: CheckedConfig, { allowMissingSecrets }: Options): CheckedConfig {
+  if (!allowMissingSecrets) return checked;
+  return { ...checked, problems: checked.problems.filter(({ isMissingSecret }) => !isMissingSecret) };
 }
 
 /** Warnings that need the store or the identity provider, e.g. that the account for members' keys does not exist. */
