@@ -1,4 +1,4 @@
-import type { ChargedUnits } from "../base/money/rates.ts";
+import type { ChargedUnits, Rates } from "../base/money/rates.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { KeptLabels } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
@@ -35,6 +35,8 @@ export interface Reports {
   requestLogSize(): Promise<RequestLogSize>;
   /** What each account is charged and credited over a time range. Reads all earlier entries. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
+  /** What a range's charges would have cost by other prices. Reads every charge. */
+  compareCosts(query: ComparisonQuery, prices: ComparedPrices): Promise<ComparedCosts>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<CursorPage<Entry, number>>;
   /** The attempts at a provider on these days (UTC, since 1970), the last included, in order. */
@@ -57,6 +59,35 @@ export interface UsageFilter {
   readonly accountId?: string | undefined;
   /** Nothing is read once it has fired. */
   readonly signal?: AbortSignal | undefined;
+}
+
+export type ComparisonQuery = TimeRange & UsageFilter;
+
+/** The rates of one tier of a model; plain data, because it is sent to the thread of reports. */
+export interface ComparedRates {
+  readonly usual: Rates["picoUsd"];
+  /** For calls with more input; null if they cost the same. */
+  readonly long: { readonly above: number; readonly picoUsd: Rates["picoUsd"] } | null;
+}
+
+/** What charges are compared with: another model's prices. */
+export interface ComparedPrices {
+  readonly microUsdPerCredit: number;
+  /** It costs nothing, whatever is used. */
+  readonly isFree: boolean;
+  readonly usual: ComparedRates;
+  /** The rates of each tier that has its own prices. */
+  readonly byTier: Readonly<Record<string, ComparedRates>>;
+}
+
+export interface ComparedCosts {
+  /** Charged requests that could be compared. */
+  readonly requests: number;
+  /** What they cost at the rates that they were charged by, and what they would cost at the others. */
+  readonly ownNano: number;
+  readonly comparedNano: number;
+  /** How many could not be compared, by what the other model has no price for. */
+  readonly notComparable: Readonly<Record<string, number>>;
 }
 
 export interface StepQuery extends TimeRange, UsageFilter {

@@ -26,6 +26,7 @@ import { setupStepView } from "../system/setup-schema.ts";
 import { overviews } from "./overview.ts";
 import { type ChartStep, chartSteps, overviewRanges, overviewView, usageView } from "./schema.ts";
 import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
+import { otherModel } from "./what-if.ts";
 
 const maxGroups = 1_000;
 /** About 3 ms: an entry has its rates. */
@@ -75,6 +76,7 @@ const usageQuery = Type.Object({
   until: Type.Optional(when),
   key,
   account: Type.Optional(text("Only requests billed to this account, by its id.")),
+  as: Type.Optional(text("A model: also return what the requests would have cost on it. Not for members.")),
   chart: Type.Optional(
     Type.Unsafe<ChartStep>({
       ...oneOf(chartSteps),
@@ -93,6 +95,9 @@ const statementQuery = Type.Object({
 const overviewQuery = Type.Object({
   range: oneOf(overviewRanges, "24h"),
 });
+
+const onlyOwnFigures = () =>
+  new AdminError(403, "role_needed", "Members cannot ask for the prices of other models.");
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overviewOf = overviews(deps);
@@ -119,8 +124,9 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "Report usage by time, key, model or other dimensions",
       { role: "member", query: usageQuery, answers: usageView, limitedAs: "reports" },
       async ({
-        query: { by, since, until, key, account, chart: step, cursor: skip, limit },
+        query: { by, since, until, key, account, as: other, chart: step, cursor: skip, limit },
         request: { signal },
+        caller,
       }) => {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
@@ -130,7 +136,9 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionText}.`, { param: "by" });
-        const reportQuery = { by: dimensions, ...range, key, account, step, skip, limit, signal };
+        if (other !== undefined && caller.role === "member") throw onlyOwnFigures();
+        const as = other === undefined ? undefined : otherModel(other, deps.settings());
+        const reportQuery = { by: dimensions, ...range, key, account, step, as, skip, limit, signal };
         return usageReport(deps, reportQuery, (groups, by) => namesOfGroups(deps, by, groups));
       },
     ),

@@ -98,6 +98,21 @@ export const usageView = Type.Object({
   data: Type.Array(usageRowView),
   total: Type.Object(sums, { description: "Total over all groups, including other pages." }),
   chart: Type.Optional(usageChartView),
+  as_model: Type.Optional(text("The model of `as_spend`.")),
+  as_spend: Type.Optional(
+    Type.Number({
+      description: "What the compared requests would have cost on that model, each rounded once, in credits.",
+    }),
+  ),
+  compared_spend: Type.Optional(
+    Type.Number({ description: "What they cost by their own rates, token budgets at list price." }),
+  ),
+  compared_requests: Type.Optional(count),
+  not_comparable: Type.Optional(
+    Type.Array(Type.Object({ reason: Type.String(), requests: count }), {
+      description: "Charged requests that used what the other model has no price for.",
+    }),
+  ),
   next_cursor: nullable(text("Pass it as `cursor` to get the next page; null on the last.")),
 });
 export type UsageView = Static<typeof usageView>;

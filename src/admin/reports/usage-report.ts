@@ -8,6 +8,7 @@ import { type ChosenRange, iso } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
 import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
 import { stepFor, usageChart } from "./usage-chart.ts";
+import { type ComparedModel, comparisonDocument } from "./what-if.ts";
 
 export interface UsageReportRequest extends ChosenRange {
   /** Names of dimensions. */
@@ -22,6 +23,8 @@ export interface UsageReportRequest extends ChosenRange {
   readonly skip?: number | undefined;
   /** Also over time, in steps of this length or longer. */
   readonly step?: ChartStep | undefined;
+  /** Also what it would have cost on this model. */
+  readonly as?: ComparedModel | undefined;
   /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -40,6 +43,7 @@ export async function usageReport(
     limit = Number.POSITIVE_INFINITY,
     skip = 0,
     step,
+    as,
     signal,
   }: UsageReportRequest,
   namesOf: (groups: readonly GroupedTotals[], by: readonly string[]) => Promise<Names>,
@@ -66,6 +70,12 @@ export async function usageReport(
     data: await mapInTurns(groups, (group) => rowDocument(by, group, names)),
     total: figuresDocument(total),
     ...(chart === undefined ? {} : { chart }),
+    ...(as === undefined
+      ? {}
+      : comparisonDocument(
+          as,
+          await context.store.reports.compareCosts({ ...range, keyId, accountId, signal }, as.prices),
+        )),
     next_cursor: skip + groups.length < count ? String(skip + groups.length) : null,
   };
 }

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ChosenRange } from "../../admin/moments.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/reports/schema.ts";
 import { dimensionText, readDimensions } from "../../admin/reports/usage-report.ts";
+import type { ComparedModel } from "../../admin/reports/what-if.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
@@ -16,6 +17,7 @@ interface Options extends DataOptions, CsvOption, TimeOptions {
   readonly key?: string;
   readonly account?: string;
   readonly by: readonly string[];
+  readonly as?: string;
 }
 
 export function usageCommand(terminal: Terminal): Command {
@@ -30,20 +32,23 @@ export function usageCommand(terminal: Terminal): Command {
         .argParser(dimensions)
         .default(["day"]),
     )
+    .option("--as <model>", "also say what the requests would have cost on this model")
     .examples(
       ["sluice usage", "the last week, day by day"],
       ["sluice usage --by model --since 30d", "the last month, model by model"],
       ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
       ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
+      ["sluice usage --since 30d --as gpt-5-mini", "what the last month would have cost on that model"],
       ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
     )
     .action(async (options: Options) => {
       const { readNames, usageReport } = await import("../../admin/reports/usage-report.ts");
+      const as = options.as === undefined ? undefined : await modelOf(options.as, options, terminal);
       await withStore(terminal, options, {}, async (context) => {
         const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());
         const names = await readNames(context, by);
-        const document = await usageReport(context, { by, ...range, key, account }, async () => names);
+        const document = await usageReport(context, { by, ...range, key, account, as }, async () => names);
         const columns = columnsOf(by, document, terminal, names.full);
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
@@ -51,6 +56,13 @@ export function usageCommand(terminal: Terminal): Command {
         else terminal.print(asTable(document, columns, range, terminal));
       });
     });
+}
+
+/** The prices of a model in the configuration, which requests are compared with. */
+async function modelOf(name: string, options: Options, terminal: Terminal): Promise<ComparedModel> {
+  const { loadAndWarn } = await import("../load-settings.ts");
+  const { otherModel } = await import("../../admin/reports/what-if.ts");
+  return otherModel(name, await loadAndWarn(options, terminal));
 }
 
 function dimensions(text: string): readonly string[] {
@@ -111,7 +123,7 @@ function columnsOf(
 }
 
 function asTable(
-  { data, total }: UsageView,
+  { data, total, ...rest }: UsageView,
   columns: readonly ListColumn<UsageRowView>[],
   range: ChosenRange,
   terminal: Terminal,
@@ -119,13 +131,30 @@ function asTable(
   const time = `${timeText(range).replace("from", "From")}.`;
   return [
     listTable(columns, data, terminal, { group: null, name: "total", ...total }),
-    ...[time, ...notes(total)].map(terminal.style.dim),
+    ...[time, ...notes(total), ...comparisonNotes(rest)].map(terminal.style.dim),
   ].join("\n");
 }
 
 /** How many tokens came from a cache, and their share of the input. */
 function cached(tokens: number, { cached_input_share: share }: UsageRowView): string {
   return share === null || share === 0 ? "0" : `${count(tokens)} (${Math.round(share * 100)} %)`;
+}
+
+/** What the requests would have cost on another model, and how many cannot be compared with it. */
+function comparisonNotes({
+  as_model: model,
+  as_spend: spend = 0,
+  compared_spend: own = 0,
+  compared_requests: requests = 0,
+  not_comparable: others = [],
+}: Partial<UsageView>): string[] {
+  if (model === undefined) return [];
+  const compared = `${plural(requests, "charged request")}, which cost ${creditsShown(own)} credits, would have cost ${creditsShown(spend)} on ${model}.`;
+  const rest = others.map(
+    (each) =>
+      `${plural(each.requests, "request")} cannot be compared: ${model} has no price for this (${each.reason}).`,
+  );
+  return [compared, ...rest];
 }
 
 /** Notes on what the columns cannot show. */

@@ -2,6 +2,8 @@ import type { Clock } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { queriedStore } from "../queried-store.ts";
 import type { Entry, IssuedIds } from "../records.ts";
+import { compareByPages } from "../reporting/cost-comparison.ts";
+import type { ReportQueries } from "../reporting/stored-reports.ts";
 import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
@@ -56,7 +58,11 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
   };
   // Totals are added to every few seconds; reports read the rows after them.
-  const reading = { read, fold: async () => {} };
+  const reading: ReportQueries = {
+    read,
+    fold: async () => {},
+    compareCosts: (query, prices) => compareByPages(read, query, prices),
+  };
   const common = queriedStore(
     database,
     reading,

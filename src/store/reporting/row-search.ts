@@ -124,7 +124,7 @@ export function ofKey(keyId: string, parameters: Parameters): string {
 }
 
 /** In SQLite an entry of a key's own account has no account number: it equals the key's number. */
-function ofAccount(accountId: string, parameters: Parameters): string {
+export function ofAccount(accountId: string, parameters: Parameters): string {
   const no = `(SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
   return `coalesce(entries.account_no, entries.key_no) = ${no}`;
 }

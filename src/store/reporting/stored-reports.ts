@@ -2,7 +2,14 @@ import { assert } from "../../base/assert.ts";
 import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { Queries, Query } from "../query.ts";
 import type { AttemptSums } from "../records.ts";
-import type { KeyDay, Reports, RequestLogSize } from "../reports.ts";
+import type {
+  ComparedCosts,
+  ComparedPrices,
+  ComparisonQuery,
+  KeyDay,
+  Reports,
+  RequestLogSize,
+} from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
 import { type AttemptPlace, selectAttemptSums, selectPageEnd } from "./attempt-columns.ts";
 import { type Dimension, dimensionOf, timeSteps } from "./dimensions.ts";
@@ -17,10 +24,12 @@ const hoursPerDay = msPerDay / msPerHour;
 export interface ReportQueries extends Pick<Queries, "read"> {
   /** Adds new rows to the totals, so that the next report has few to add itself. */
   fold(): Promise<void>;
+  /** Adds up what charges would have cost by other prices, away from the event loop where the database runs in this process. */
+  compareCosts(query: ComparisonQuery, prices: ComparedPrices): Promise<ComparedCosts>;
 }
 
 /** Reports for operators, from totals and single rows. */
-export function storedReports({ read, fold }: ReportQueries, entriesOf: EntryFinder): Reports {
+export function storedReports({ read, fold, compareCosts }: ReportQueries, entriesOf: EntryFinder): Reports {
   const usageByAll: Reports["usageByAll"] = async (names, { largest, ...query }) => {
     await fold();
     const order = largest === undefined ? "name" : "spend";
@@ -100,6 +109,8 @@ export function storedReports({ read, fold }: ReportQueries, entriesOf: EntryFin
 
     statements: (query) => readStatements(read, query),
     entries: (query) => searchEntries(read, query),
+
+    compareCosts,
 
     attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
     attemptSums: async (...days) => (await Array.fromAsync(attemptPages(read, ...days))).flat(),

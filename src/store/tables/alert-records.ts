@@ -26,7 +26,7 @@ SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_toke
 /** For a store with one gateway, which always sends the alerts. */
 export function storedAlerts(
   { read, change, changeTogether }: Queries,
-  { read: scan, fold }: ReportQueries,
+  { read: scan, fold }: Pick<ReportQueries, "read" | "fold">,
 ): AlertRecords {
   return {
     async drawnBounds(nowMs) {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Query, Work } from "../../../src/store/query.ts";
+import { compareByPages } from "../../../src/store/reporting/cost-comparison.ts";
 import { storedReports } from "../../../src/store/reporting/stored-reports.ts";
 import { notDurable, sqliteQueries, sqliteText } from "../../../src/store/sqlite/queries.ts";
 import { commandReader } from "../../../src/store/sqlite/reports/report-reader.ts";
@@ -47,7 +48,10 @@ test("pages of a report have every group once", async () => {
 test("a report whose client has disconnected is not read", async () => {
   const asked = { ...year, order: "name", skip: 0, limit: 10, signal: AbortSignal.abort() } as const;
   const read: Query = async () => expect.unreachable();
-  const reports = storedReports({ read, fold: async () => {} }, async () => []);
+  const reports = storedReports(
+    { read, fold: async () => {}, compareCosts: (query, prices) => compareByPages(read, query, prices) },
+    async () => [],
+  );
   await expect(reports.usagePage(["user"], asked)).rejects.toThrow();
 });
 

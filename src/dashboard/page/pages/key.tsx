@@ -12,6 +12,8 @@ import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
+import { spendSince } from "../self-service/spend-by-day.tsx";
+import { WhatIf } from "../usage/what-if.tsx";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 import { isShared } from "./key-form.ts";
@@ -61,6 +63,7 @@ export function KeyPage({ id }: { id: string }) {
             <KeyFacts apiKey={value} figures={usage.value?.total ?? null} />
             <KeyCapCards apiKey={value} />
             <KeySpend apiKey={value} />
+            <WhatIf query={{ key: value.id, since: spendSince() }} />
             <Card title="Newest requests" actions={<a href={hrefOf(`requests?key=${value.id}`)}>all</a>}>
               <LoadedContent loaded={exchanges}>
                 {(page) => (

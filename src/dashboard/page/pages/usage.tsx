@@ -16,6 +16,7 @@ import { UsageChart } from "../usage/usage-chart.tsx";
 import { defaultGrouping, UsageFilters } from "../usage/usage-filters.tsx";
 import { limitsOf, Projections, useLimited } from "../usage/usage-limits.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
+import { WhatIf } from "../usage/what-if.tsx";
 
 function Tokens({ value }: { value: number }) {
   return <Figure value={value} format={shortCount} unit="tokens" />;
@@ -74,7 +75,7 @@ function factsOf(figures: FiguresView, before: FiguresView | null): readonly Fac
 }
 
 const filters = ["since", "until", "key", "account"];
-const choices = ["by", "step", "measure", "only"];
+const choices = ["by", "step", "measure", "only", "as"];
 const rowsPerPage = 100;
 /** The most groups per page. Each page adds everything up again. */
 const rowsPerReport = 1_000;
@@ -164,6 +165,9 @@ export function Usage() {
                 filters={filters}
                 onPoint={setPointed}
               />
+              {data.length > 0 && (
+                <WhatIf query={{ ...parameters(filters), since: rest.since, until: rest.until }} />
+              )}
             </>
           );
         }}

@@ -31,6 +31,7 @@ export function commandReader(dir: string): ReportReader {
     async fold() {
       file().fold();
     },
+    compareCosts: async (query, prices) => file().compareCosts(query, prices),
     async close() {
       opened?.close();
     },

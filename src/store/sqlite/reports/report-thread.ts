@@ -3,6 +3,7 @@ import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
 import { IdleThread } from "../../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
 import type { Parameter, Work } from "../../query.ts";
+import type { ComparedCosts, ComparedPrices, ComparisonQuery } from "../../reports.ts";
 import { bindable, sqliteText } from "../queries.ts";
 import type { ReportReader } from "./report-reader.ts";
 import type { FromReportThread, ToReportThread } from "./thread-messages.ts";
@@ -59,6 +60,14 @@ export class ReportThread implements ReportReader {
   readonly fold = async () => {
     await this.#inTurn(() => this.#ask({ kind: "fold" }));
   };
+
+  readonly compareCosts = ({ signal, ...query }: ComparisonQuery, prices: ComparedPrices) =>
+    this.#inTurn(async () => {
+      signal?.throwIfAborted();
+      const { rows } = await this.#ask({ kind: "compare", query, prices });
+      // It is the one row of this message's answer.
+      return rows[0] as ComparedCosts;
+    });
 
   /** Lets the running report end for a while, so that nothing reads the ledger when it is closed. */
   async close(): Promise<void> {

@@ -1,9 +1,12 @@
 import { constants, Database, type SQLQueryBindings } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { type ChargeRow, CostComparison, chargeRows } from "../../reporting/cost-comparison.ts";
+import type { ComparedCosts, ComparedPrices, ComparisonQuery } from "../../reports.ts";
 import { codeOf, isCorrupt, isOutOfSpace, readPragma } from "../connection.ts";
 import { createFile, dataFolder } from "../files/folder.ts";
 import { removeReports } from "../files/remove-reports.ts";
+import { bindable, sqliteText } from "../queries.ts";
 import { Fold } from "./fold.ts";
 import schema from "./schema.sql" with { type: "text" };
 
@@ -33,6 +36,17 @@ export class ReportsFile {
   /** Rows of a statement in SQLite's SQL. */
   rows(text: string, parameters: readonly SQLQueryBindings[]): unknown[] {
     return this.#repairing(() => this.#database.query(text).all(...parameters));
+  }
+
+  /** Adds up what a range's charges would have cost by other prices. */
+  compareCosts(query: ComparisonQuery, prices: ComparedPrices): ComparedCosts {
+    const { text, parameters } = chargeRows(query, null);
+    return this.#repairing(() => {
+      const comparison = new CostComparison(prices);
+      const rows = this.#database.query<ChargeRow, SQLQueryBindings[]>(sqliteText(text));
+      for (const row of rows.iterate(...parameters.map(bindable))) comparison.add(row);
+      return comparison.result;
+    });
   }
 
   /** Later statements see the same state, until `end`. */

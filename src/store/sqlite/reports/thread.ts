@@ -40,6 +40,9 @@ function perform(message: ToReportThread): void {
     case "rows":
       rest = file.rows(message.text, message.parameters);
       return;
+    case "compare":
+      rest = [file.compareCosts(message.query, message.prices)];
+      return;
     case "more":
       return;
     case "begin":
