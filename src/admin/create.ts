@@ -108,6 +108,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       return monitor.list;
     },
     inFlight: () => ongoing.size,
+    backgroundInFlight: () => gateway.backgrounds.inFlight,
     requestLogDropped: () => requestLog.dropped,
     flushRequestLog: async () => {
       await Promise.all([requestLog.flush(), callerIds.flush()]);

@@ -55,6 +55,8 @@ export interface AdminDeps extends Connections {
   /** The alerts of this moment. */
   checkAlerts(): Promise<readonly Alert[]>;
   inFlight(): number;
+  /** Responses in the background that run here. */
+  backgroundInFlight(): number;
   /** Outcomes neither stored nor counted since the start. */
   requestLogDropped(): number;
   /** Writes queued outcomes, so that a report includes what has just ended. */

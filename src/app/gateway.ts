@@ -46,6 +46,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     idOwners: services.idOwners,
     labelValues: new LabelValues(),
     turns: services.turns,
+    backgrounds: services.backgrounds,
     rateLimits: backend.rateLimits,
     warmUps: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),

@@ -9,6 +9,7 @@ import type { ContentRecorder } from "../content/recorder.ts";
 import type { TracedContent } from "../content/traced-content.ts";
 import { LargeBodies } from "../gateway/body-worker/body-worker.ts";
 import { ProviderIdOwners } from "../gateway/references/provider-id-owners.ts";
+import { Backgrounds } from "../gateway/turns/backgrounds.ts";
 import { Turns } from "../gateway/turns/turns.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
@@ -107,6 +108,11 @@ export async function openServices(
   const keys = new KeyRing(clock, backend.keys, backend.signIns);
   const idOwners = new ProviderIdOwners({ store, clock });
   const turns = new Turns({ store, clock, retryBytes: (keyId) => backend.claims.keptBytes(keyId) });
+  const backgrounds = new Backgrounds({
+    store,
+    node: () => backend.node,
+    onError: (err) => logs.log.error({ err }, "the end of a response in the background could not be stored"),
+  });
   const live = new Live(clock);
   const tracing = new CurrentTracing(logs.log);
   opened.defer(() => tracing.close());
@@ -143,6 +149,7 @@ export async function openServices(
     keys,
     idOwners,
     turns,
+    backgrounds,
     live,
     tracing,
     tokenCounter,

@@ -14,6 +14,7 @@ import { nameOfDatabase } from "../store/open.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";
+import { startBackgrounds } from "./background.ts";
 import { createGateway, createMonitor } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
@@ -139,7 +140,7 @@ async function assemble(
  * stops them.
  */
 function startUpkeep(
-  { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,
+  { watcher, backend, clock, logs: { log }, idOwners, turns, backgrounds }: Services,
   gateway: Gateway,
   monitor: AlertMonitor,
   configOnDisk: ConfigOnDisk | undefined,
@@ -162,11 +163,14 @@ function startUpkeep(
   alarms.start();
   pruning.start(pruneEveryMs, () => {
     for (const kept of [backend.claims, idOwners, turns]) kept.prune().catch(onError);
+    backgrounds.prune(clock.wallMs()).catch(onError);
   });
   retention.start();
   prices.start();
   monitor.start();
+  const stopBackgrounds = startBackgrounds(gateway, log);
   return async () => {
+    await stopBackgrounds();
     await watcher.stop();
     pruning.stop();
     prices.stop();

@@ -10,6 +10,8 @@ export interface Backend {
   readonly accounts: Accounts;
   readonly rateLimits: RateLimits;
   readonly claims: Claims;
+  /** This process, among those that use the store. It changes if another one takes it for dead. */
+  readonly node: number;
   /** All keys, as of this revision of the store. */
   readonly keys: readonly KeyRecord[];
   readonly signIns: readonly SignIn[];

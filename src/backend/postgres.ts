@@ -68,6 +68,9 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       accounts: new SharedAccounts({ node, clock, keys, written: () => store.written() }),
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
+      get node() {
+        return node.no;
+      },
       keys,
       signIns,
       revision,

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { type Clock, msPerDay } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import { SteadyClock } from "../base/steady-clock.ts";
@@ -60,6 +61,7 @@ async function backendOn(
     accounts: ledger,
     rateLimits: new RateLimiter(clock),
     claims: new Idempotency({ store, clock }),
+    node: randomInt(2 ** 47),
     keys: snapshot.keys,
     signIns: snapshot.signIns,
     revision: snapshot.revision,

@@ -9,6 +9,7 @@ import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation } from "./attempt/generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
+import { beginInBackground, replayed } from "./background/begin.ts";
 import type { CostMeter } from "./charge/cost-meter.ts";
 import { holdFor, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
@@ -25,7 +26,6 @@ import { noteRequest, permitted, route } from "./request/route.ts";
 import { chargeFailure } from "./response/charge-failure.ts";
 import { answerWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
-import { replay } from "./response/replay.ts";
 import { streamResponse } from "./response/stream-response.ts";
 
 /** Requests that arrive in one event-loop iteration start together. */
@@ -59,7 +59,7 @@ export async function generate(
   const limit = turn.isCompactedUpstream
     ? compactionLimit(call.configured, model)
     : clientDialect(dialect).limitOutput(request.truncated, model);
-  if (read.replay !== null) return replay(exchange, read.replay);
+  if (read.replay !== null) return replayed(call, turn, read.replay);
   const routed = await route(call, read, model, { dialect }, session);
   const extras = requestExtras(request, routed);
   const estimatedInput = request.estimateInput();
@@ -67,7 +67,7 @@ export async function generate(
 
   // It runs once, with room for it, and with its cost set aside.
   const stored = await claimIdempotency(call, idempotencyKey, request);
-  if (stored !== null) return replay(exchange, stored);
+  if (stored !== null) return replayed(call, turn, stored);
   await lockChanged(routed);
   const unpriced = extras?.unpricedTools ?? noUnpricedTools;
   exchange.unpricedTools = unpriced.names;
@@ -84,6 +84,7 @@ export async function generate(
 async function answer(generation: Generation, meter: CostMeter): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;
+  if (call.turn.background !== null) await beginInBackground(generation);
   const asking = new GenerationCall(generation, meter);
   using _ = watchSilence(asking);
   if (exchange.endedBy !== null) throw exchange.endedBy;
@@ -95,6 +96,7 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
     return await chargeFailure({ asking, meter }, error);
   }
   exchange.answeredBy(opened);
+  if (exchange.early?.answered !== undefined) await exchange.early.answered();
   const { attempt } = asking;
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;

@@ -4,7 +4,7 @@ import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
 import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
-import { continuedJob, endedJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
+import { endedJob, membersJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
 import { meteredJob } from "./metered/metered-job.ts";
 import { readJob } from "./request/check-body.ts";
 import { answerJob } from "./response/provider-response-job.ts";
@@ -19,8 +19,8 @@ const jobs = [
   shownJob,
   summaryJob,
   answerJob,
-  continuedJob,
   endedJob,
+  membersJob,
   meteredJob,
   eventJob,
 ] as const;

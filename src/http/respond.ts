@@ -75,7 +75,6 @@ export function respond(
 }
 
 async function answer(gateway: Gateway, exchange: Exchange, run: ServedOperation["run"]): Promise<Response> {
-  const { call } = exchange;
   try {
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
@@ -86,7 +85,7 @@ async function answer(gateway: Gateway, exchange: Exchange, run: ServedOperation
     return lastIfDraining(gateway, response);
   } catch (thrown) {
     const error = withoutStore(thrown);
-    const hasDisconnected = call.request.signal.aborted;
+    const hasDisconnected = exchange.hasClientDisconnected;
     const response = errorResponse(exchange, error, hasDisconnected);
     await giveBackClaims(gateway, exchange);
     const status = exchange.answeredWith(hasDisconnected ? clientClosedRequest : response.status);

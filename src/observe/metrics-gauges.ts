@@ -9,6 +9,7 @@ export interface Gauges {
   /** Whether the gateway accepts requests, same as `/readyz`. */
   readonly ready: boolean;
   readonly inFlight: number;
+  readonly backgroundInFlight: number;
   readonly requestLogDropped: number;
   /** Null if content is not recorded. */
   readonly droppedContent: number | null;
@@ -78,6 +79,11 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     gauges.ready ? 1 : 0,
   );
   gauge("sluice_requests_in_flight", "Requests in progress.", gauges.inFlight);
+  gauge(
+    "sluice_background_in_flight",
+    "Responses in the background that this gateway runs.",
+    gauges.backgroundInFlight,
+  );
   const dropped =
     "Requests missing from the request log and from reports, because there were too many at once.";
   out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.requestLogDropped);

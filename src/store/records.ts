@@ -7,14 +7,18 @@ import type { Tags } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, AttemptTarget } from "./attempt-sums.ts";
+import type { BackgroundEnd, BackgroundRecord } from "./background-records.ts";
+import type { ResponsePart, StoredResponse } from "./response-records.ts";
 import type { SignIn } from "./sign-in-records.ts";
-import type { Recording, TurnRecord } from "./turn-records.ts";
+import type { TurnRecord } from "./turn-records.ts";
 
 /** The store's records: plain data without behavior. */
 
 export type * from "./account-records.ts";
 export { emptyAccount, emptyKey } from "./account-records.ts";
 export type * from "./attempt-sums.ts";
+export type * from "./background-records.ts";
+export type * from "./response-records.ts";
 export type * from "./turn-records.ts";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
 export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
@@ -253,27 +257,6 @@ export interface CallerId {
   readonly atMs: number;
 }
 
-export interface StoredResponse {
-  readonly keyId: string;
-  readonly route: string;
-  readonly idempotencyKey: string;
-  readonly bodyHash: string;
-  readonly status: number;
-  /** Response headers that a replay sends again, such as `content-type`. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The whole body; with a `recording`, only what follows the parts that were written ahead. */
-  readonly body: Uint8Array;
-  readonly storedAtMs: number;
-  readonly recording?: Recording;
-}
-
-/** Written ahead so that the gateway need not keep a long response in memory until its end. */
-export interface ResponsePart {
-  readonly recordingId: string;
-  readonly sequence: number;
-  readonly body: Uint8Array;
-}
-
 /** Ids of objects at a provider (responses, files, …) that an answer has disclosed to a key. */
 export interface IssuedIds {
   readonly keyId: string;
@@ -306,6 +289,13 @@ export type JournalItem =
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
   | { readonly kind: "turn"; readonly turn: TurnRecord }
+  | {
+      readonly kind: "background";
+      readonly begun: BackgroundRecord;
+      readonly turn: TurnRecord;
+      readonly response: StoredResponse | null;
+    }
+  | { readonly kind: "background_end"; readonly end: BackgroundEnd }
   /** Brings back what a fast clock moved into the future; runs before the rest of its batch. */
   | { readonly kind: "clock"; readonly atMs: number }
   /** Drops the parts of a response that will not be stored. */

@@ -1,5 +1,6 @@
 import type { AdminRecords } from "./admin-records.ts";
 import type { AlertRecords } from "./alert-records.ts";
+import type { BackgroundRecords } from "./background-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
@@ -170,6 +171,7 @@ export interface Store {
   /** Queries for the dashboard and the admin API. */
   readonly reports: Reports;
   readonly turns: TurnRecords;
+  readonly background: BackgroundRecords;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;

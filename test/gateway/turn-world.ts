@@ -7,7 +7,7 @@ import { converseFrames, eventStream } from "../vendors/bedrock/fake-bedrock.ts"
 import { type Caller, World } from "./world.ts";
 
 const price = "price = { input = 1.0, output = 2.0 }";
-const tail = `
+export const turnTail = `
 [providers.google]
 kind = "gemini"
 api_key = "env:TEST_OPENAI_KEY"
@@ -79,7 +79,7 @@ export class TurnWorld {
   }
 
   static async start(head = ""): Promise<TurnWorld> {
-    const world = await World.start({ head, tail });
+    const world = await World.start({ head, tail: turnTail });
     return new TurnWorld(world, await world.creditCaller(), await world.creditCaller());
   }
 

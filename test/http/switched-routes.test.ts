@@ -17,6 +17,7 @@ const paths: Readonly<Record<RouteSwitch, readonly string[]>> = {
     "GET /v1/responses/resp_1/input_items",
     "POST /v1/responses/resp_1/cancel",
   ],
+  background: [],
   conversations: [
     "POST /v1/conversations",
     "GET /v1/conversations/conv_1",

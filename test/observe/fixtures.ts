@@ -61,6 +61,7 @@ export function spanEvents() {
 /** What a scrape reads, with a value for each. */
 export const gauges: Gauges = {
   inFlight: 3,
+  backgroundInFlight: 2,
   version: "1.2.3",
   startedAtMs: 1_800_000_000_500,
   providers: ["openai", "a"],

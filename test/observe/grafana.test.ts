@@ -17,6 +17,7 @@ function rendered(): string {
     providers: ["openai", "a"],
     ready: true,
     inFlight: 0,
+    backgroundInFlight: 0,
     requestLogDropped: 0,
     droppedContent: 0,
     droppedSpans: 0,

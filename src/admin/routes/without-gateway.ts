@@ -66,6 +66,7 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
     alerts: () => [],
     checkAlerts: async () => (await readAlerts(store, clock.wallMs())).active,
     inFlight: needsGateway,
+    backgroundInFlight: needsGateway,
     requestLogDropped: needsGateway,
     flushRequestLog: async () => {},
     oldestExchanges: needsGateway,

@@ -28,6 +28,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     providers,
     ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
+    backgroundInFlight: deps.backgroundInFlight(),
     requestLogDropped: deps.requestLogDropped(),
     droppedContent: deps.droppedContent(),
     droppedSpans: deps.droppedSpans(),

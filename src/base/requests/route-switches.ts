@@ -4,6 +4,7 @@ export const routeSwitches = {
     default: true,
     description: "Responses by id: GET, DELETE, input_items, cancel, previous_response_id, item_reference.",
   },
+  background: { default: true, description: "`background: true` of a response; off: 400." },
   conversations: { default: false, description: "/v1/conversations, and `conversation` of a response." },
   compact: { default: true, description: "/v1/responses/compact, and `compaction_trigger` items." },
   websocket: { default: true, description: "/v1/responses over WebSocket; off: 426." },

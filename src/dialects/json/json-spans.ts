@@ -54,6 +54,7 @@ export const governedNames = [
   "stream",
   "include",
   "thinking",
+  "background",
   "max_tokens",
   "stream_options",
   "max_tool_calls",

@@ -20,6 +20,15 @@ export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChan
   return isNothing(changes) ? bytes : patchMembers(bytes, changes, spans);
 }
 
+/** The patched body in pieces: joining a large body takes long. */
+export function patchedPieces(
+  bytes: Uint8Array,
+  spans: JsonSpans,
+  changes: BodyChanges,
+): readonly Uint8Array[] {
+  return editedPieces(bytes, editMembers(spans, changes));
+}
+
 /** As for most bodies. Allocates nothing, which listing the names would. */
 function isNothing(changes: BodyChanges): boolean {
   for (const _ in changes) return false;

@@ -14,9 +14,20 @@ import { originReachedAt } from "./reached-at.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
 export async function admit(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
+  const { keyId } = exchange.call;
+  if (keyId !== undefined) return admitAgain(gateway, exchange, keyId);
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "only the models are described without a key");
   enforceRateLimit(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
+  return new AdmittedCall(gateway, exchange, key);
+}
+
+/** A request that was admitted before, and whose key may have changed since. */
+function admitAgain(gateway: Gateway, exchange: Exchange, keyId: string): AdmittedCall {
+  const key = gateway.keys.byId(keyId);
+  if (key === null) throw rejected("The API key has been deleted.");
+  exchange.key = key;
+  checkKey(key, exchange.call, exchange);
   return new AdmittedCall(gateway, exchange, key);
 }
 

@@ -43,7 +43,8 @@ export abstract class ProviderCall {
 
   /** No provider is waited for beyond it. */
   get deadlineMs(): number {
-    return this.exchange.startedMs + this.model.requestTimeoutMs;
+    const { startedMs, timeoutMs } = this.exchange;
+    return startedMs + (timeoutMs ?? this.model.requestTimeoutMs);
   }
 
   get isOver(): boolean {

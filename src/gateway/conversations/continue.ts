@@ -16,6 +16,7 @@ import { isMinted, mayBeMinted } from "../turns/item-ids.ts";
 import { keepsConversations, keepsResponses } from "../turns/storage-settings.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { verbatimRequest } from "../turns/verbatim-turn.ts";
+import { backgroundIn, foregroundOf, inBackground } from "./background-request.ts";
 import {
   compactsItself,
   conversationIn,
@@ -37,9 +38,13 @@ import {
 /** Reads and validates a request, with the conversation that it continues. */
 export async function readWithConversation(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
   using reading = new BodyReading(admitted, kind);
-  const request = await reading.read();
-  if (itemsFieldOf(kind) !== "input") return { request, turn: noTurn, replay: null };
-  const { body, turn, replay } = await continued(admitted, request, kind, (more) => reading.take(more));
+  const sent = await reading.read();
+  if (itemsFieldOf(kind) !== "input") return { request: sent, turn: noTurn, replay: null };
+  const background = kind === "responses" ? backgroundIn(admitted, sent) : null;
+  const request = background === null ? sent : await reading.rebuilt(sent, foregroundOf(sent), kind);
+  const found = await continued(admitted, request, kind, (more) => reading.take(more));
+  const { body, replay } = found;
+  const turn = background === null ? found.turn : inBackground(found, request, background);
   if (body === null) return { request, turn, replay };
   return { request: await reading.rebuilt(request, body.pieces, body.kind), turn, replay };
 }
@@ -207,13 +212,14 @@ async function compacted(
   const keeping = isKept ? keepingOf(exchange, request, turn) : null;
   if (isNative) {
     const body = rebuiltBody(exchange, request, asked, found);
-    return { turn: { keeping, compaction: null, isCompactedUpstream: form === "route" }, body, replay: null };
+    const isCompactedUpstream = form === "route";
+    return { turn: { ...noTurn, keeping, isCompactedUpstream }, body, replay: null };
   }
   rejectMissing(summarised);
   const summary = await summarise(admitted, request, form, summarised, secret, keeping);
   const body = { pieces: summary.pieces, kind: "responses" } as const;
   const { compaction } = summary;
-  return { turn: { keeping, compaction, isCompactedUpstream: false }, body, replay: null };
+  return { turn: { ...noTurn, keeping, compaction }, body, replay: null };
 }
 
 /** Whether the gateway has all that the turn belongs to. */

@@ -1,4 +1,5 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import { unfinishedStatus } from "../../dialects/openai-responses/client/background.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import {
   type NamingField,
@@ -151,10 +152,27 @@ async function chainOf(
   if (own !== null && (await turns.areStored(keyId, own))) return own;
   const isKept = keepsResponses(settings);
   const stored = isKept ? await turns.chain(reader, parentId) : null;
-  if (stored !== null) return stored;
+  if (stored !== null) return completed(stored);
   const isOnSocket = remembered !== undefined && settings.responses.state === "gateway";
   // The response is stored, but an earlier one in its chain is gone.
-  const isBroken = isKept && (await turns.find(reader, parentId)) !== null;
-  if (isOnSocket || isBroken) throw noSuchResponse();
+  const broken = isKept ? await turns.find(reader, parentId) : null;
+  if (broken !== null) completed([broken]);
+  if (isOnSocket || broken !== null) throw noSuchResponse();
   return null;
+}
+
+/** The chain, if its last response can be continued. Throws if that has not ended, or not properly. */
+function completed(chain: readonly Turn[]): readonly Turn[] {
+  const last = chain.at(-1);
+  const status = last === undefined ? null : unfinishedStatus(last.head);
+  if (last === undefined || status === null) return chain;
+  throw notCompleted(last.id, status);
+}
+
+function notCompleted(id: string, status: string): GatewayError {
+  const state =
+    status === "queued"
+      ? "has not ended yet. Wait until its status is completed"
+      : `is ${status}. Continue another one`;
+  return invalidRequest(`Response '${id}' ${state}.`, "previous_response_id");
 }

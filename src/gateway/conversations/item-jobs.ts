@@ -1,4 +1,5 @@
 import { shared } from "../../base/bytes.ts";
+import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
@@ -7,7 +8,7 @@ import {
   endedResponse,
   type ItemSpan,
   type TurnItem,
-  withContinued,
+  withMembers,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Job } from "../body-worker/job.ts";
 
@@ -23,10 +24,10 @@ export const summaryJob: Job<Readonly<Parameters<typeof summaryRequest>>, Uint8A
   run: (asked) => shared(Buffer.concat(summaryRequest(...asked))),
 };
 
-/** Writes the id of what it continues into a response: the whole answer, or what ends its stream. */
-export const continuedJob: Job<{ readonly bytes: Uint8Array; readonly parentId: string }, Uint8Array> = {
-  name: "continued",
-  run: ({ bytes, parentId }) => shared(withContinued(bytes, parentId)),
+/** Sets members of a response: the whole answer, or what ends its stream. */
+export const membersJob: Job<{ readonly bytes: Uint8Array; readonly changes: MemberChanges }, Uint8Array> = {
+  name: "members",
+  run: ({ bytes, changes }) => shared(withMembers(bytes, changes)),
 };
 
 interface EndedInput {

@@ -1,9 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { wholeFromDigits } from "../../base/text/typed-number.ts";
+import {
+  backgroundStatus,
+  cancelledHead,
+  failedHead,
+  inProgress,
+} from "../../dialects/openai-responses/client/background.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
 import { responsePieces, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
+import { interrupted } from "../background/background-run.ts";
+import { eventsResponse } from "../background/event-stream.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
@@ -25,10 +35,21 @@ const deleted = Type.Object({
   deleted: Type.Literal(true),
 });
 
+const eventsQuery: readonly JsonObject[] = [
+  { name: "stream", in: "query", schema: { type: "boolean", default: false } },
+  {
+    name: "starting_after",
+    in: "query",
+    description: "The sequence number of the event before the first one to be streamed.",
+    schema: { type: "integer", minimum: 0 },
+  },
+];
+
 export const storedResponseOperations: readonly ServedOperation[] = [
   operation("GET", path, showResponse, {
     operationId: "getResponse",
-    summary: "Get a stored response",
+    summary: "Get a stored response, or the events of one in the background",
+    query: eventsQuery,
     ...response,
   }),
   operation("DELETE", path, deleteResponse, {
@@ -46,28 +67,79 @@ export const storedResponseOperations: readonly ServedOperation[] = [
   }),
   operation("POST", `${path}/cancel`, cancelResponse, {
     operationId: "cancelResponse",
-    summary: "Cancel a response in the background; there are none",
+    summary: "Cancel a response in the background",
     ...response,
   }),
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { head, output, parentId } = await find(await admitted(gateway, exchange));
-  if (urlOf(exchange.call).searchParams.get("stream") === "true") {
-    throw invalidRequest("Only a response in the background can be streamed again.", "stream");
-  }
-  return respondWith(exchange, responsePieces(head, output, parentId));
+  const named = await admitted(gateway, exchange);
+  const query = urlOf(exchange.call).searchParams;
+  const from = firstEvent(query);
+  const turn = await find(named);
+  return query.get("stream") === "true" ? showEvents(named, from) : show(named, await asItIs(named, turn));
+}
+
+async function showEvents({ call, keyId, id }: ResponseCall, from: number): Promise<Response> {
+  const found = await call.gateway.backgrounds.store.background.find(keyId, id);
+  if (found?.isStreamed === true) return eventsResponse(call, id, from);
+  const message =
+    "No events are stored of this response. They are for an hour, if it is created with `background: true` and `stream: true`.";
+  throw invalidRequest(message, "stream");
+}
+
+/** The place of the first event that is asked for. */
+function firstEvent(query: URLSearchParams): number {
+  const after = query.get("starting_after");
+  if (after === null) return 0;
+  const place = wholeFromDigits(after);
+  if (place === null) throw invalidRequest("`starting_after` must be a sequence number.", "starting_after");
+  return place + 1;
 }
 
 async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { keyId, id } = await admitted(gateway, exchange);
-  if (!(await gateway.turns.delete(keyId, id))) throw notFound(id);
+  const named = await admitted(gateway, exchange);
+  const { keyId, id } = named;
+  const { backgrounds, clock } = gateway;
+  if (isOpen(await find(named)) && !(await backgrounds.cancel(keyId, id))) {
+    throw new GatewayError("service_unavailable", "The response is being cancelled. Retry in a few seconds.");
+  }
+  if (!(await backgrounds.delete(keyId, id, Math.floor(clock.wallMs())))) throw notFound(id);
   return Response.json({ id, object: "response", deleted: true }, { headers: commonHeaders(exchange) });
 }
 
+/** An ended one is shown as it is. */
 async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  await find(await admitted(gateway, exchange));
-  throw invalidRequest("Only a response in the background can be cancelled, and this one has ended.");
+  const named = await admitted(gateway, exchange);
+  const turn = await find(named);
+  if (backgroundStatus(turn.head) === null) {
+    throw invalidRequest(
+      "Only a response in the background can be cancelled. This one was not created with `background: true`.",
+    );
+  }
+  if (!isOpen(turn)) return show(named, turn);
+  const hasEnded = await gateway.backgrounds.cancel(named.keyId, named.id);
+  const current = await asItIs(named, await find(named));
+  return show(named, hasEnded ? current : { ...current, head: cancelledHead(current.head, null) });
+}
+
+function show({ call }: ResponseCall, { head, output, parentId }: Turn): Response {
+  return respondWith(call.exchange, responsePieces(head, output, parentId));
+}
+
+function isOpen({ head }: Turn): boolean {
+  return backgroundStatus(head)?.isOpen === true;
+}
+
+/** What is stored of a response that runs says only that it is queued. */
+async function asItIs(named: ResponseCall, turn: Turn): Promise<Turn> {
+  if (!isOpen(turn)) return turn;
+  const found = await named.call.gateway.backgrounds.store.background.find(named.keyId, named.id);
+  if (found?.state === "queued") return turn;
+  if (found?.state === "in_progress") return { ...turn, head: inProgress(turn.head) };
+  const ended = await find(named);
+  // Nothing runs it any more if it was copied or restored without its process.
+  return isOpen(ended) ? { ...ended, head: failedHead(ended.head, interrupted(), null) } : ended;
 }
 
 /** All that the model was given, which is the conversation without the response's own output. */

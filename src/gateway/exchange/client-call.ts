@@ -6,6 +6,7 @@ import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyMode } from "../../store/store.ts";
+import type { BackgroundPlan } from "../turns/background-plan.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
 /**
@@ -86,6 +87,10 @@ export interface ClientCall {
   takeStream?(source: StreamSource): void;
   /** The body, if it arrived in one piece. The request object then has none. */
   readonly body?: Uint8Array;
+  /** Whose it is, if that is known without a credential: it was admitted before. */
+  readonly keyId?: string;
+  /** The response that it asks for once more, because its first process has ended. */
+  readonly background?: BackgroundPlan;
   /** What the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;
 }

@@ -3,16 +3,9 @@ import { tokensOf } from "../../base/money/rates.ts";
 import { noAttemptCounts } from "../../store/attempt-sums.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { endContent } from "./content.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, ExchangeEnd } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { factsOf, outcomeRecordOf } from "./records.ts";
-
-export interface ExchangeEnd {
-  /** The status the client was answered with. */
-  readonly status: number;
-  readonly outcome: "completed" | "failed" | "cancelled" | "rejected" | "replayed";
-  readonly error: unknown;
-}
 
 /**
  * The only place where an exchange ends, for whatever reason: releases everything it holds, notifies the observers, and
@@ -21,6 +14,7 @@ export interface ExchangeEnd {
 export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeEnd): void {
   if (exchange.isEnded) return;
   exchange.isEnded = true;
+  exchange.early?.over?.(end);
   try {
     giveBack(gateway, exchange, end.outcome);
   } finally {

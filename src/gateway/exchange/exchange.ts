@@ -41,6 +41,18 @@ export const clientClosedRequest = 499;
 export interface EarlyAnswer {
   end(response: Response): Promise<void>;
   failure(thrown: unknown): Response;
+  /** A provider has begun to answer. Throws if that is not wanted any more. */
+  answered?(): Promise<void>;
+  /** The exchange ends. */
+  over?(end: ExchangeEnd): void;
+}
+
+/** How an exchange has ended. */
+export interface ExchangeEnd {
+  /** The status the client was answered with. */
+  readonly status: number;
+  readonly outcome: "completed" | "failed" | "cancelled" | "rejected" | "replayed";
+  readonly error: unknown;
 }
 
 /** Says where something of the rebuilt input is in what the client has sent. */
@@ -68,7 +80,8 @@ class Taken {
 /** One client request: what is known of it (records.ts says what is stored of that), what it has taken, and how it ends. */
 export class Exchange {
   readonly id = newId("req_");
-  readonly call: ClientCall;
+  /** Replaced if the exchange outlives it. */
+  call: ClientCall;
   readonly clock: Clock;
   /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
   readonly configured: ActiveConfig;
@@ -102,6 +115,8 @@ export class Exchange {
   unpricedTools: readonly string[] = none;
   /** Set if the response is charged and stored even if the client disconnects: then only the gateway ends it. */
   outlivesClient = false;
+  /** How long it may take; null for what its model allows. */
+  timeoutMs: number | null = null;
   /** Null if it belongs to no trace. */
   trace: TraceContext | null = null;
   /** Set if the request gets a span. */
@@ -212,6 +227,13 @@ export class Exchange {
   end(error: GatewayError): void {
     this.endedBy ??= error;
     this.#ending?.abort(this.endedBy);
+  }
+
+  /** The exchange goes on without its client, until this call is aborted. */
+  detach(call: ClientCall): void {
+    this.call = call;
+    const { signal } = call.request;
+    signal.addEventListener("abort", () => this.#ending?.abort(signal.reason), { once: true });
   }
 
   get hasClientDisconnected(): boolean {

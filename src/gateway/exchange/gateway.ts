@@ -17,6 +17,7 @@ import type { AttemptCount, CallerId, OutcomeRecord } from "../../store/store.ts
 import type { ActiveConfig } from "../active-config.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { ProviderIdOwners } from "../references/provider-id-owners.ts";
+import type { Backgrounds } from "../turns/backgrounds.ts";
 import type { Turns } from "../turns/turns.ts";
 import type { Ongoing } from "./ongoing.ts";
 import type { OpenSockets } from "./open-sockets.ts";
@@ -55,6 +56,7 @@ export interface Gateway {
   readonly idOwners: ProviderIdOwners;
   readonly labelValues: LabelValues;
   readonly turns: Turns;
+  readonly backgrounds: Backgrounds;
   readonly tokens: LocalCounts;
   /** Records what requests and responses say; null if that is off. */
   readonly content: ContentRecorder | null;

@@ -6,6 +6,7 @@ import { narrowContent } from "../exchange/content.ts";
 import { requestParameters } from "../exchange/traced-facts.ts";
 import { rejectMisread } from "../references/foreign-fields.ts";
 import { type Continuation, continuationOf } from "../references/provider-id-owners.ts";
+import type { BackgroundRequest } from "../turns/background-plan.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import type { ClientRequest } from "./client-request.ts";
@@ -21,16 +22,23 @@ export interface ReadRequest {
 }
 
 /** What becomes of the turn of a conversation. */
-interface TurnPlan {
+export interface TurnPlan {
   /** What is kept of the response for a client that continues it; null if nothing is. */
   readonly keeping: TurnInMaking | null;
   /** Set if the response is the summary of a conversation. */
   readonly compaction: Compaction | null;
   /** The provider itself is asked to compact the conversation, by a request of its own. */
   readonly isCompactedUpstream: boolean;
+  /** Set if the response outlives its connection. */
+  readonly background: BackgroundRequest | null;
 }
 
-export const noTurn: TurnPlan = { keeping: null, compaction: null, isCompactedUpstream: false };
+export const noTurn: TurnPlan = {
+  keeping: null,
+  compaction: null,
+  isCompactedUpstream: false,
+  background: null,
+};
 
 /** The stored answer to an idempotency key that was used before. */
 export type Replay = Extract<ClaimResult, { kind: "replay" }>;

@@ -9,7 +9,7 @@ import { chargeFailure } from "./charge-failure.ts";
 import { compactedWhole } from "./compacted-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "./headers.ts";
 import {
-  inConversation,
+  asCreated,
   jsonHeaders,
   type PendingResponse,
   recordFacts,
@@ -61,9 +61,9 @@ async function readClientResponse(pending: PendingResponse): Promise<ProviderRes
   const { compaction } = call.turn;
   const whole = compaction === null ? read : compactedWhole(compaction, read, generation.stream);
   call.exchange.attempts.reported = whole.usage;
-  if (whole.showing === undefined) return { ...whole, body: await inConversation(pending, whole.body) };
-  const estimated = await meter.estimated(evidenceOf(pending, whole));
-  return estimated === null ? whole : whole.showing(estimated);
+  const estimated = whole.showing === undefined ? null : await meter.estimated(evidenceOf(pending, whole));
+  const shown = estimated === null || whole.showing === undefined ? whole : await whole.showing(estimated);
+  return { ...shown, body: await asCreated(pending, shown.body) };
 }
 
 /** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */

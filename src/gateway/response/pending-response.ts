@@ -1,8 +1,9 @@
 import { shared } from "../../base/bytes.ts";
 import { type ReportedExtras, type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
+import { backgroundFields } from "../../dialects/openai-responses/client/background.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
+import { continuedFields, withMembers } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -10,9 +11,9 @@ import type { Generation } from "../attempt/generation.ts";
 import type { GenerationCall } from "../attempt/provider-call.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
-import { continuedJob } from "../conversations/item-jobs.ts";
+import { membersJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
-import type { Piece } from "../exchange/client-call.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 
@@ -61,14 +62,20 @@ export async function recordFacts(pending: Delivery, facts: AnswerFacts, answer:
 }
 
 /**
- * An answer, or what ends its stream, with the conversation that it belongs to. A provider knows nothing of that; text that was
- * written here has it already. What takes long is done on another thread.
+ * An answer, or what ends its stream, with what a provider does not know of it: the conversation that it belongs to, and the id that a
+ * response in the background has. Text that was written here has the first already. What takes long is done on another thread.
  */
-export async function inConversation({ call }: Delivery, answer: Piece): Promise<Piece> {
-  const id = call.turn.keeping?.conversation?.id;
-  if (id === undefined || typeof answer === "string") return answer;
-  if (!isLargeBody(answer)) return withContinued(answer, id);
-  return call.gateway.largeBodies.runAnswer(continuedJob, { bytes: shared(answer), parentId: id });
+export async function asCreated({ call }: Delivery, answer: Piece): Promise<Piece> {
+  const { keeping, background } = call.turn;
+  const parentId = keeping?.conversation?.id;
+  if (background === null && (parentId === undefined || typeof answer === "string")) return answer;
+  const changes = {
+    ...(parentId !== undefined && continuedFields(parentId)),
+    ...(background !== null && backgroundFields(background.id)),
+  };
+  const bytes = bytesOf(answer);
+  if (!isLargeBody(bytes)) return withMembers(bytes, changes);
+  return call.gateway.largeBodies.runAnswer(membersJob, { bytes: shared(bytes), changes });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

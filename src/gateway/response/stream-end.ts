@@ -3,7 +3,7 @@ import type { StoredResponse } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Evidence } from "../charge/evidence.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
-import { type Delivery, inConversation, recordFacts, streamHeaders } from "./pending-response.ts";
+import { asCreated, type Delivery, recordFacts, streamHeaders } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
@@ -82,7 +82,7 @@ export async function takeEnd(
   // Clients are shown what they are charged.
   const estimating = pending.meter.estimated(evidence);
   if (estimating !== null) relayer.showUsage(await estimating);
-  const terminal = await inConversation(pending, relayer.terminal());
+  const terminal = await asCreated(pending, relayer.terminal());
   const end = await recording.end(terminal, read);
   await recordFacts(pending, factsOf(relayer), terminal);
   return end;

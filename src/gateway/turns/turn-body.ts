@@ -158,7 +158,11 @@ export function verbatimBody(
   return Buffer.concat([...bodyPieces(id, [indexPiece(index), request, response], key)]);
 }
 
-function bodyPieces(id: string, pieces: readonly Uint8Array[], key: Uint8Array | null): Iterable<Uint8Array> {
+export function bodyPieces(
+  id: string,
+  pieces: readonly Uint8Array[],
+  key: Uint8Array | null,
+): Iterable<Uint8Array> {
   // Bound to its id: a body that was copied to another row cannot be decrypted.
   return key === null ? [plainMark, ...pieces] : sealing(pieces, { key, context: id, version: sealed });
 }
@@ -211,12 +215,22 @@ export async function readTurn(
   body: Uint8Array,
   key: Uint8Array | null,
 ): Promise<TurnContent | null> {
-  if (body[0] === plain) return contentIn(id, body.subarray(1));
+  const content = await openBody(id, body, key);
+  return content && contentIn(id, content);
+}
+
+/** What was written in these pieces. Null if it was sealed with another key, or in another place. */
+export async function openBody(
+  id: string,
+  body: Uint8Array,
+  key: Uint8Array | null,
+): Promise<Uint8Array | null> {
+  if (body[0] === plain) return body.subarray(1);
   if (key === null) return null;
   const steps = unsealing(body, { key, context: id, version: sealed });
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) await largeBodyPacer.turn();
-  return step.value && contentIn(id, step.value);
+  return step.value;
 }
 
 function contentIn(id: string, content: Uint8Array): TurnContent | null {

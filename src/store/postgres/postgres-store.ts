@@ -7,6 +7,7 @@ import type { ReportQueries } from "../reporting/stored-reports.ts";
 import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
+import { storedBackgrounds } from "../tables/background-table.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
@@ -17,6 +18,7 @@ import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
+import { backgroundStatements } from "./tables/background-table.ts";
 import { insertCallerIds, insertIssuedIds } from "./tables/id-tables.ts";
 import { insertOutcomes } from "./tables/outcome-table.ts";
 import * as responses from "./tables/response-table.ts";
@@ -87,6 +89,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
         return rows.length > 0;
       },
     },
+
+    background: storedBackgrounds(database, backgroundStatements(database)),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),

@@ -6,6 +6,7 @@ import type { CapTotals } from "../records.ts";
 import type { JournaledStore } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
+import { storedBackgrounds } from "../tables/background-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
@@ -62,6 +63,12 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     nodes: null,
     admin: storedAdmin(queries, reports.read, null),
     alerts: storedAlerts(queries, reports),
+    background: storedBackgrounds(queries, {
+      begin: (begun, turn, response) => commit([{ kind: "background", begun, turn, response }]),
+      end: (end) => commit([{ kind: "background_end", end }]),
+      // There is one process at a time.
+      isAbandoned: "1 = 1",
+    }),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.trouble == null);

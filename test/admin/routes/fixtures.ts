@@ -144,6 +144,7 @@ async function makeDeps(
     alerts: () => [],
     checkAlerts: async () => [],
     inFlight: () => 0,
+    backgroundInFlight: () => 0,
     requestLogDropped: () => 0,
     flushRequestLog: async () => {},
     oldestExchanges: () => [],

@@ -12,7 +12,10 @@ import { clientOf, emptyDatabase, migratedDatabase } from "./fixtures.ts";
 /** Tables that a copy leaves out, and why. */
 const left: Readonly<Record<string, readonly string[]>> = {
   "of the database itself": ["schema_steps", "sqlite_sequence", "state", "prunings"],
-  "of requests and gateways that have ended": ["holds", "nodes", "lanes", "buckets", "alert_sender"],
+  "of requests and gateways that have ended": [
+    ...["holds", "nodes", "lanes", "buckets", "alert_sender"],
+    ...["background_responses", "background_events"],
+  ],
   "follows from other tables": [
     ...["response_sums", "turn_sums", "entry_references", "rollups", "usage_hours", "latency_hours"],
   ],

@@ -6,7 +6,7 @@ import { continuedFields } from "./turn-items.ts";
 
 /** The fields of a response that change during a stream. */
 export interface ResponseProgress {
-  readonly status: "in_progress" | "completed" | "incomplete" | "failed";
+  readonly status: "queued" | "in_progress" | "completed" | "incomplete" | "failed";
   /** Only if it is completed. */
   readonly completedAtSeconds?: number | null;
   /** Why it is not. */
@@ -42,7 +42,7 @@ export function completedAt({ source, clock }: Pick<WriterContext, "source" | "c
 
 /** A finished response always has usage, because clients read it without a check. */
 function usageOf({ status, usage = null }: ResponseProgress): JsonObject | null {
-  if (status === "in_progress" || (status === "failed" && usage === null)) return null;
+  if (status === "queued" || status === "in_progress" || (status === "failed" && usage === null)) return null;
   return writeUsage(usage ?? noUsage);
 }
 

@@ -197,7 +197,7 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
 }
 
 /** The `error` of a response that has failed. */
-function responseError(error: GatewayError): JsonObject {
+export function responseError(error: GatewayError): JsonObject {
   return {
     code: error.vendor?.code ?? responsesErrorCodes[error.code] ?? "server_error",
     message: error.message,

@@ -12,7 +12,7 @@ import {
   skipSpace,
 } from "../../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
-import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
+import { type Edit, editedPieces, type MemberChanges, patchMembers, removal } from "../../json/patch.ts";
 import type { EndedIds } from "../../provider-response/read-event.ts";
 import { SseDecoder } from "../../sse/sse.ts";
 import { eventType } from "../event-type.ts";
@@ -189,6 +189,13 @@ interface StreamedOutput {
 
 const kept: ReadonlySet<Json> = new Set(["completed", "incomplete"]);
 
+/** The JSON of a response, however it has ended, as it is kept. */
+export function anyResponse(response: Uint8Array, id: string): EndedResponse {
+  const spans = scanObject(response, skipSpace(response, 0), ["output"]);
+  const output = outputItems(response, memberOf(spans, "output"), undefined) ?? [];
+  return { id, head: patchMembers(response, { output: undefined }, spans), output };
+}
+
 /** What a response says of the response or the conversation that it continues. */
 export function continuedFields(parentId: string | null): JsonObject {
   if (parentId === null || !isConversationId(parentId)) return { previous_response_id: parentId };
@@ -222,13 +229,13 @@ function outputItems(
   return streamed.all();
 }
 
-/** Adds `previous_response_id` to a response. Bytes without a finished, readable response are returned unchanged. */
-export function withContinued(answer: Uint8Array, parentId: string): Uint8Array {
+/** Sets members of a response. Bytes without a finished, readable response are returned unchanged. */
+export function withMembers(answer: Uint8Array, changes: MemberChanges): Uint8Array {
   try {
     const response = responseIn(answer);
     const place = response === null ? -1 : asBuffer(answer).indexOf(response);
     if (response === null || place === -1) return answer;
-    const patched = patchMembers(response, continuedFields(parentId));
+    const patched = patchMembers(response, changes);
     return Buffer.concat([answer.subarray(0, place), patched, answer.subarray(place + response.length)]);
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's.

@@ -28,7 +28,7 @@ export function endOf({ holdId: id, keyId: key, response, turns, rates, ...charg
 }
 
 /** Its first columns identify the claim that it ends. */
-function storedRow(id: string, response: StoredResponse) {
+export function storedRow(id: string, response: StoredResponse) {
   return { id, key: response.keyId, ...responseRow(response), body: base64(response.body) };
 }
 

@@ -114,3 +114,43 @@ BEGIN
 END $$;
 ALTER FUNCTION sluice_lock_batch SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off;
+
+-- Responses in the background, while they run and, if their events are kept, for a while after. Clients read their turns.
+CREATE TABLE background_responses (
+  id text PRIMARY KEY,
+  key_no int NOT NULL,
+  -- The process that runs it.
+  node_no int8 NOT NULL,
+  -- 'queued', 'in_progress' or 'ended'.
+  state text NOT NULL DEFAULT 'queued',
+  is_streamed int NOT NULL,
+  is_cancelled int NOT NULL DEFAULT 0,
+  -- By how many processes it was begun.
+  runs int NOT NULL DEFAULT 1,
+  created_at_ms int8 NOT NULL,
+  ended_at_ms int8,
+  -- Parts of response_parts that come before the call.
+  recording_id text,
+  parts int NOT NULL,
+  -- What it takes to run it again; empty once a provider has answered.
+  call bytea NOT NULL
+);
+CREATE INDEX background_responses_open ON background_responses (node_no) WHERE state <> 'ended';
+CREATE INDEX background_responses_by_end ON background_responses (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
+ALTER TABLE background_responses ALTER COLUMN call SET STORAGE EXTERNAL;
+
+-- Their events, several in a row. `first` is the place of the first one.
+CREATE TABLE background_events (
+  response_id text NOT NULL,
+  first int8 NOT NULL,
+  count int8 NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (response_id, first)
+);
+CREATE FUNCTION sluice_background_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM background_events WHERE response_id = OLD.id;
+  IF OLD.recording_id IS NOT NULL THEN DELETE FROM response_parts WHERE recording_id = OLD.recording_id; END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER background_deleted AFTER DELETE ON background_responses FOR EACH ROW EXECUTE FUNCTION sluice_background_deleted();

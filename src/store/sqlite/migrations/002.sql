@@ -43,3 +43,39 @@ SELECT id, key_no, coalesce(account_no, key_no) AS account_no, account_no AS oth
   period_start_ms, coalesce(counted_at_ms, at_ms) AS counted_at_ms, at_ms / 86400000 AS day,
   input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens, labels, labels ->> 'fallback_from' AS fallback_from
 FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
+
+-- Responses in the background, while they run and, if their events are kept, for a while after. Clients read their turns.
+CREATE TABLE background_responses (
+  id TEXT PRIMARY KEY,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  -- The process that runs it.
+  node_no INTEGER NOT NULL,
+  -- 'queued', 'in_progress' or 'ended'.
+  state TEXT NOT NULL DEFAULT 'queued',
+  is_streamed INTEGER NOT NULL,
+  is_cancelled INTEGER NOT NULL DEFAULT 0,
+  -- By how many processes it was begun.
+  runs INTEGER NOT NULL DEFAULT 1,
+  created_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER,
+  -- Parts of response_parts that come before the call.
+  recording_id TEXT,
+  parts INTEGER NOT NULL,
+  -- What it takes to run it again; empty once a provider has answered.
+  call BLOB NOT NULL
+) STRICT;
+CREATE INDEX background_responses_open ON background_responses (node_no) WHERE state <> 'ended';
+CREATE INDEX background_responses_by_end ON background_responses (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
+
+-- Their events, several in a row. `first` is the place of the first one.
+CREATE TABLE background_events (
+  response_id TEXT NOT NULL,
+  first INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY (response_id, first)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER background_response_deleted AFTER DELETE ON background_responses BEGIN
+  DELETE FROM background_events WHERE response_id = old.id;
+  DELETE FROM response_parts WHERE recording_id = old.recording_id;
+END;

@@ -3,6 +3,7 @@ import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type BatchWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse } from "../../records.ts";
+import { backgroundValues, endBackground, insertBackground } from "../../tables/background-table.ts";
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
@@ -10,7 +11,7 @@ import type { OpenFiles } from "../files/open-files.ts";
 import type { Checkpointer } from "../log/checkpointer.ts";
 import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
-import { perform } from "../queries.ts";
+import { bindable, perform, sqliteText } from "../queries.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas, CapWriter } from "./account-deltas.ts";
 import { AttemptWriter, rowAttempt } from "./attempt-writer.ts";
@@ -180,6 +181,15 @@ export class SqliteWriter implements BatchWriter {
         return;
       case "turn":
         this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
+        return;
+      case "background":
+        this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
+        if (item.response !== null) this.#storeResponse(this.#keyNo(item.turn.keyId), item.response);
+        this.#database.query(sqliteText(insertBackground)).run(...backgroundValues(item.begun).map(bindable));
+        return;
+      case "background_end":
+        if (!perform(this.#database, endBackground(item.end)) || item.end.turn === null) return;
+        this.#turns.insert(this.#keyNo(item.end.turn.keyId), item.end.turn);
         return;
       case "clock":
         return;

@@ -1,0 +1,34 @@
+import { Repeating } from "../base/loop/repeating.ts";
+import { recoverBackgrounds, type Serving } from "../gateway/background/recover.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
+import { generate } from "../gateway/generate.ts";
+import { routes } from "../gateway/operations.ts";
+import { respond } from "../http/respond.ts";
+import type { Log } from "../observe/log.ts";
+
+/** How soon a cancellation by another gateway is noticed, and a response whose gateway is gone. */
+const [cancelEveryMs, recoverEveryMs] = [200, 1000];
+
+/** Takes up the responses in the background of earlier processes, and of other gateways that are gone. */
+export function startBackgrounds(gateway: Gateway, log: Log): () => Promise<void> {
+  const { backgrounds } = gateway;
+  const serving: Serving = {
+    gateway,
+    routeAt: (path) => routes.find((route) => route.path === path && route.dialect === "responses") ?? null,
+    respond: (call) =>
+      respond(gateway, call, { run: (_, exchange) => generate(gateway, exchange, "responses") }),
+  };
+  const onError = (err: unknown) =>
+    log.warn({ err }, "responses in the background could not be looked after");
+  const recover = () => recoverBackgrounds(serving).catch(onError);
+  const [cancelling, recovering] = [new Repeating(), new Repeating()];
+  void recover();
+  if (backgrounds.store.nodes !== null) {
+    cancelling.start(cancelEveryMs, () => backgrounds.cancelRequested().catch(onError));
+    recovering.start(recoverEveryMs, () => (gateway.ongoing.isDraining ? undefined : recover()));
+  }
+  return async () => {
+    await cancelling.stop();
+    await recovering.stop();
+  };
+}

@@ -1,0 +1,53 @@
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import { inForeground } from "../../dialects/openai-responses/client/background.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { noSuchResponse } from "../references/provider-id-owners.ts";
+import type { ClientRequest } from "../request/client-request.ts";
+import type { ReadRequest, TurnPlan } from "../request/route.ts";
+import type { BackgroundRequest } from "../turns/background-plan.ts";
+import { keepsResponses } from "../turns/storage-settings.ts";
+import { parentOf } from "./compaction.ts";
+
+/** Null for a request in the foreground. Throws if its response could not be fetched later. */
+export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest): BackgroundRequest | null {
+  if (request.truncated["background"] !== true) return null;
+  const { call, configured } = exchange;
+  const { settings } = configured;
+  if (call.remembered !== undefined) {
+    throw rejected("is not supported on WebSockets. Remove it, or send the request by HTTP.");
+  }
+  if (!settings.routes.background) {
+    throw rejected("is turned off here. Remove it and wait for the response, or use `stream: true`.");
+  }
+  if (!keepsResponses(settings)) {
+    throw rejected("needs stored responses, and none are stored here. Remove it, or use `stream: true`.");
+  }
+  if (!request.mayStore) throw rejected("needs a stored response. Remove `store: false`.");
+  const plan = call.background ?? { id: newId("resp_"), isStreamed: request.stream };
+  return { ...plan, sent: request.bytes };
+}
+
+/** The request as it goes on. */
+export function foregroundOf({ bytes, spans }: ClientRequest): readonly Uint8Array[] {
+  return inForeground(bytes, spans);
+}
+
+/** The turn is stored under the id that the client knows, so not as it came. Throws if the gateway lacks a part of it. */
+export function inBackground(
+  { turn, replay }: Pick<ReadRequest, "turn" | "replay">,
+  request: ClientRequest,
+  background: BackgroundRequest,
+): TurnPlan {
+  const { keeping } = turn;
+  if (replay !== null) return { ...turn, background };
+  if (keeping === null && parentOf(request.truncated) !== null) throw noSuchResponse();
+  if (keeping === null || !keeping.isStored) {
+    throw rejected("needs a conversation that is stored here. Send all items in `input`.");
+  }
+  return { ...turn, background, keeping: { ...keeping, request: undefined } };
+}
+
+function rejected(reason: string): GatewayError {
+  return invalidRequest(`\`background: true\` ${reason}`, "background");
+}

@@ -1,0 +1,13 @@
+/** What a response in the background is known by. */
+export interface BackgroundPlan {
+  /** The response's id, which its client knows before a provider answers. */
+  readonly id: string;
+  /** The client reads its events, now or later. */
+  readonly isStreamed: boolean;
+}
+
+/** A request for one. */
+export interface BackgroundRequest extends BackgroundPlan {
+  /** The body as the client sent it. */
+  readonly sent: Uint8Array;
+}
