@@ -1,5 +1,5 @@
+import { GatewayError } from "../base/errors.ts";
 import { isObject, type Json, tryParse } from "../base/json.ts";
-import { maxEventBytes, wholeEventsEnd } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder, type SseFrame } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
@@ -83,19 +83,15 @@ export class JsonCollector implements BodyCollector {
   }
 }
 
-const nothing = Buffer.alloc(0);
-
 /** Joins events as they arrive, so that a long stream takes only the memory of its text. */
 class EventCollector implements BodyCollector {
-  readonly #decoder = new SseDecoder();
+  #decoder = new SseDecoder();
   readonly #joiner: StreamJoiner;
   readonly #maxTextBytes: number;
   #isBroken = false;
   #skippedBytes = 0;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** The start of an incomplete event. */
-  #rest = nothing;
   #textBytes = 0;
 
   constructor(joiner: StreamJoiner, max: number) {
@@ -104,7 +100,7 @@ class EventCollector implements BodyCollector {
   }
 
   get heldBytes(): number {
-    return this.#textBytes + this.#rest.length;
+    return this.#textBytes + this.#decoder.pendingBytes;
   }
 
   /** Pieces of one log are decoded together. */
@@ -116,32 +112,35 @@ class EventCollector implements BodyCollector {
 
   retain(): void {
     if (this.#waitingBytes === 0) return;
-    const bytes = Buffer.concat([this.#rest, ...this.#waiting]);
+    const bytes = Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#waitingBytes = 0;
-    if (this.#textBytes > this.#maxTextBytes) {
-      // The rest would be cut anyway, and one long stream must not fill the queue.
-      this.#isBroken = true;
-      this.#skippedBytes += bytes.length;
-    }
-    const end = this.#isBroken ? bytes.length : wholeEventsEnd(bytes);
-    // Nothing is recorded after an event that is too large.
-    if (bytes.length - end > maxEventBytes) this.#isBroken = true;
-    this.#rest = this.#isBroken ? nothing : Buffer.from(bytes.subarray(end));
-    if (!this.#isBroken && end > 0) this.#read(bytes.subarray(0, end));
+    // The rest would be cut anyway, and one long stream must not fill the queue.
+    if (this.#textBytes > this.#maxTextBytes) this.#break();
+    if (this.#isBroken) this.#skippedBytes += bytes.length;
+    else this.#read(() => this.#decoder.push(bytes));
   }
 
   end(): CollectedBody | null {
     this.retain();
-    if (this.#rest.length > 0) this.#read(this.#rest);
-    if (!this.#isBroken) for (const frame of this.#decoder.end()) this.#take(frame);
+    if (!this.#isBroken) this.#read(() => this.#decoder.end());
     const value = this.#joiner.joined();
     return value === null ? null : { kind: "value", value, skippedBytes: this.#skippedBytes };
   }
 
-  #read(events: Uint8Array): void {
-    this.#decoder.feed(events);
-    for (let frame = this.#decoder.next(); frame !== null; frame = this.#decoder.next()) this.#take(frame);
+  /** Nothing is recorded after an event that is too large. */
+  #read(frames: () => readonly SseFrame[]): void {
+    try {
+      for (const frame of frames()) this.#take(frame);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#break();
+    }
+  }
+
+  #break(): void {
+    this.#isBroken = true;
+    this.#decoder = new SseDecoder();
   }
 
   #take({ data, event: name }: SseFrame): void {

@@ -13,12 +13,6 @@ export interface BodyVendor extends BodyContext {
   readonly kind: string;
 }
 
-/** The part of a `BodyVendor` that is the same for all requests to a provider in one dialect. */
-type FixedPart = Pick<BodyVendor, "kind" | "dialect" | "options">;
-
-/** By provider and dialect; null where bodies are sent unchanged. Entries of earlier configurations are garbage-collected. */
-const fixedParts = new WeakMap<ProviderSettings, Partial<Record<ProviderDialectName, FixedPart | null>>>();
-
 /** Null if the vendor accepts the dialect's bodies unchanged. */
 export function bodyVendorOf(
   settings: ProviderSettings,
@@ -27,16 +21,13 @@ export function bodyVendorOf(
   headers: ForwardedHeaders,
   purpose: BodyContext["purpose"] = "generate",
 ): BodyVendor | null {
-  const known = fixedParts.get(settings)?.[dialect];
-  const fixed = known === undefined ? fixedPartOf(settings, dialect) : known;
-  if (known === undefined) fixedParts.set(settings, { ...fixedParts.get(settings), [dialect]: fixed });
-  return fixed === null ? null : { ...fixed, purpose, model, headers };
-}
-
-function fixedPartOf({ kind, options }: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
-  const open = publicOptions(options);
-  const changer = vendorOf(kind).bodyChanges?.(dialect, open) ?? null;
-  return changer === null ? null : { kind, dialect, options: open };
+  const { kind } = settings;
+  const vendor = vendorOf(kind);
+  if (vendor.bodyChanges === undefined) return null;
+  const options = publicOptions(settings.options);
+  return vendor.bodyChanges(dialect, options) === null
+    ? null
+    : { kind, dialect, options, purpose, model, headers };
 }
 
 export interface AdaptedBody<Body> {

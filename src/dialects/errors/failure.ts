@@ -110,10 +110,6 @@ export function failedAfter<Failure>(
   );
 }
 
-export function reportedBy(failure: GatewayError): ReportedUsage | null {
-  return failure instanceof FailedAnswer ? failure.usage : null;
-}
-
 /** Whether the failure reports any usage. */
 export function isBilled(failure: unknown): failure is FailedAnswer {
   if (!(failure instanceof FailedAnswer)) return false;

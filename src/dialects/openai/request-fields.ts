@@ -32,9 +32,9 @@ export function openAiIdentity(identity: IrIdentity, target: Target) {
   const session = user === null || !target.isStrict ? null : sessionOf(user);
   const cacheKey = promptCacheKey ?? session;
   return {
-    ...(user === null ? {} : { user: shortened(user) }),
-    ...(safetyIdentifier === null ? {} : { safety_identifier: shortened(safetyIdentifier) }),
-    ...(cacheKey === null ? {} : { prompt_cache_key: shortened(cacheKey) }),
+    ...(user === null ? {} : { user: hashedIfLong(user) }),
+    ...(safetyIdentifier === null ? {} : { safety_identifier: hashedIfLong(safetyIdentifier) }),
+    ...(cacheKey === null ? {} : { prompt_cache_key: hashedIfLong(cacheKey) }),
   };
 }
 
@@ -44,7 +44,7 @@ export function readUser({ safety_identifier, user }: JsonObject): string | null
 }
 
 /** Hashed instead of truncated, because two users may have the same prefix. */
-export function shortened(name: string): string {
+export function hashedIfLong(name: string): string {
   return name.length <= maxChars ? name : new Bun.CryptoHasher("sha256").update(name).digest("hex");
 }
 

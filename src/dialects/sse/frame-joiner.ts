@@ -75,7 +75,7 @@ export class FrameJoiner {
  * The index after the last blank line, 0 if there is none. Lines may end in LF, CRLF or CR. A final CR after a CRLF is the first
  * half of a second CRLF: cutting there would put its LF into the next event, to be dropped with it.
  */
-export function wholeEventsEnd(bytes: Uint8Array): number {
+function wholeEventsEnd(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at > 0; at -= 1) {
     const byte = bytes[at];
     if (byte !== lf && byte !== cr) continue;

@@ -3,7 +3,7 @@ import { type DroppedFields, takenStops } from "../../contract/field-decisions.t
 import type { Target } from "../../contract/provider-dialect.ts";
 import { requestsImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest, IrTool } from "../../ir/ir.ts";
-import { shortened } from "../../openai/request-fields.ts";
+import { hashedIfLong } from "../../openai/request-fields.ts";
 import { limitMarks } from "../../target/mark-cache.ts";
 import { mayDisableThinking, modelName, takesOutputFormat } from "../../target/model-traits.ts";
 import { jsonOnly } from "../../target/prompt-text.ts";
@@ -110,7 +110,7 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
 function addIdentity(body: JsonObject, request: IrRequest): void {
   const person = request.identity.safetyIdentifier ?? request.identity.user;
   if (person === null || person === "") return;
-  body["metadata"] = { user_id: person.length > maxIdentityLength ? shortened(person) : person };
+  body["metadata"] = { user_id: person.length > maxIdentityLength ? hashedIfLong(person) : person };
 }
 
 function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {

@@ -4,7 +4,12 @@ import type { Target } from "../../contract/provider-dialect.ts";
 import { hasQuirk } from "../../contract/quirks.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { writeSchema } from "../../openai/format.ts";
-import { limitBreakpoints, openAiIdentity, openAiSampling, shortened } from "../../openai/request-fields.ts";
+import {
+  hashedIfLong,
+  limitBreakpoints,
+  openAiIdentity,
+  openAiSampling,
+} from "../../openai/request-fields.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { dropCacheMarks } from "../../target/mark-cache.ts";
 import { declared, reasons, takesCacheBreakpoints, takesCacheControl } from "../../target/model-traits.ts";
@@ -122,7 +127,7 @@ function addUser(body: JsonObject, request: IrRequest, target: Target, dropped: 
   const person = safetyIdentifier ?? user;
   if (person === null) return;
   if (hasQuirk(target, "no_user")) dropped.add("user");
-  else body["user"] = shortened(person);
+  else body["user"] = hashedIfLong(person);
 }
 
 /** Usage is always requested, whether or not the client wants it, because the charge depends on it. */
