@@ -217,8 +217,8 @@ export const keyAttributes = {
     takes: contentLevels.join("|"),
     none: "default",
     help: {
-      create: "record at most this of request content (default: as the configuration says)",
-      update: "record at most this of request content",
+      create: "record this of request content (default: as its account, then the configuration)",
+      update: "record this of request content",
     },
     rule: `content is one of ${contentLevels.join(", ")}`,
   },

@@ -1,5 +1,5 @@
 import { msPerDay } from "../base/clock.ts";
-import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
+import type { ContentLevel } from "../base/requests/content-level.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { startThread, threadSource } from "../base/threads/start-thread.ts";
 import type { BodyLimits, ContentSettings } from "../config/settings.ts";
@@ -37,8 +37,8 @@ export interface RecorderOptions {
 
 /** A request with a body, and who wants what of it. */
 export interface WantedContent {
-  /** The strictest of what the account, the key and the client want. */
-  readonly wanted: ContentLevel;
+  /** What the key or its account says; null leaves it to the settings. */
+  readonly wanted: ContentLevel | null;
   /** Null if it is not traced. */
   readonly traced: BodyLimits | null;
   readonly request: Uint8Array | string | null;
@@ -122,14 +122,14 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   /** Null if the request is not sampled, or its content is not wanted. */
   begin({ wanted, traced, request, settings }: WantedContent): ContentRecording | null {
     const isSampled = settings !== null && this.#sampler.takes(settings.sample);
-    const kept = isSampled ? strictestContent(wanted, settings.record) : "none";
+    const kept = isSampled ? (wanted ?? settings.record) : "none";
     const limits = settings ?? traced;
     if (limits === null || (kept === "none" && traced === null)) return null;
     const { maxRequestBytes, maxResponseBytes } = limits;
     this.#lastRecording = (this.#lastRecording + 1) >>> 0;
     return new ContentRecording({
       no: this.#lastRecording,
-      levels: { kept, traced: traced === null ? "none" : wanted },
+      levels: { kept, traced: traced === null ? "none" : (wanted ?? "all") },
       request,
       sink: this,
       limits: { maxRequestBytes, maxResponseBytes },

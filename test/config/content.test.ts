@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { runningConfigView } from "../../src/admin/config/running-config.ts";
-import { contentLevels, strictestContent } from "../../src/base/requests/content-level.ts";
+import { chosenContent, contentLevels, strictestContent } from "../../src/base/requests/content-level.ts";
 import { reloadable } from "../../src/config/reload.ts";
 import { load, problemsOf } from "./fixtures.ts";
 
@@ -43,7 +43,7 @@ test("every option of the section is read, and its key is not shown", () => {
 
 test("a wrong value is named with what it should be", () => {
   for (const [line, message] of [
-    ['record = "none"', "content.record"],
+    ['record = "some"', "content.record"],
     ["sample = 1.5", "content.sample"],
     ['max_size = "2 GiB"', 'content.max_size: must be a number of bytes, or a size such as "500KB"'],
     ['max_request = "10B"', "at least 1000 bytes"],
@@ -71,6 +71,18 @@ test("a model's content needs the section", () => {
   const { settings } = load(`${model}content = "failed"\n[content]\n`);
   expect(settings.models[0]?.content).toBe("failed");
   expect(load(model).settings.models[0]?.content).toBeNull();
+});
+
+test("none of an account or a key holds; else the key decides, then the account", () => {
+  const levels = [null, ...contentLevels];
+  for (const account of levels) {
+    for (const key of levels) {
+      const expected = account === "none" || key === "none" ? "none" : (key ?? account);
+      expect(chosenContent(account, key), `${account} ${key}`).toBe(expected);
+    }
+  }
+  expect(chosenContent("failed", "all")).toBe("all");
+  expect(load('[content]\nrecord = "none"').settings.content?.record).toBe("none");
 });
 
 test("the strictest wins, and who wants nothing in particular does not count", () => {

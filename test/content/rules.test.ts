@@ -72,6 +72,47 @@ describe("what is recorded", () => {
   );
 
   test(
+    "is by opt-in where the operator says `none`: what a key, else its account, asks for, and never against a `none`",
+    async () => {
+      await using sluice = await start('record = "none"');
+      const account = async (label: string, content: string) => {
+        const flags = ["--mode", "credit", "--postpaid", "--label", label, "--content", content];
+        await sluice.cliJson("accounts", "create", ...flags);
+      };
+      await account("open", "all");
+      await account("closed", "none");
+      const keyOf = (...flags: readonly string[]) => sluice.cliJson<TestKey>("keys", "create", ...flags);
+      const credit = ["--mode", "credit", "--credit", "1"];
+      const expectations = [
+        { key: await keyOf(...credit), recorded: false },
+        { key: await keyOf(...credit, "--content", "all"), recorded: true },
+        { key: await keyOf("--account", "open"), recorded: true },
+        { key: await keyOf("--account", "open", "--content", "failed"), recorded: false, failed: true },
+        { key: await keyOf("--account", "open", "--content", "none"), recorded: false },
+        { key: await keyOf("--account", "closed", "--content", "all"), recorded: false },
+      ];
+      for (const { key, recorded, failed = recorded } of expectations) {
+        expect(await isRecorded(sluice, await ask(sluice, key, {}))).toBe(recorded);
+        expect(await isRecorded(sluice, await ask(sluice, key, { model: "no-such-model" }))).toBe(failed);
+      }
+      const own = expectations[1]?.key;
+      const refusing = await sluice.request("/v1/chat/completions", {
+        ...(own === undefined ? {} : { key: own }),
+        headers: { "x-sluice-content": "none" },
+        body: { model: "demo", messages: [{ role: "user", content: "Hello" }] },
+      });
+      await refusing.text();
+      expect(refusing.headers.get("x-sluice-content")).toBeNull();
+      await sluice.cliJson("keys", "update", own?.id ?? "", "--content", "failed");
+      const { data } = (await (await api(sluice, "/audit?limit=5")).json()) as {
+        readonly data: readonly { readonly action: string; readonly detail: string | null }[];
+      };
+      expect(data.find(({ action }) => action === "key.update")?.detail).toContain("content");
+    },
+    timeoutMs,
+  );
+
+  test(
     "is the share that `sample` says, which each response tells",
     async () => {
       await using sluice = await start("sample = 0.25");

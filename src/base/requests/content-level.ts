@@ -2,8 +2,13 @@
 export const contentLevels = ["none", "failed", "all"] as const;
 export type ContentLevel = (typeof contentLevels)[number];
 
-/** What `[content] record` may say. */
-export const recordedLevels = ["all", "failed"] as const satisfies readonly ContentLevel[];
+/**
+ * What a key and its account allow: `none` of either holds; else the key decides, then the account. Null leaves it to the
+ * configuration.
+ */
+export function chosenContent(account: ContentLevel | null, key: ContentLevel | null): ContentLevel | null {
+  return account === "none" ? "none" : (key ?? account);
+}
 
 /** The strictest of what is wanted; null wants nothing in particular. */
 export function strictestContent(...wanted: readonly (ContentLevel | null)[]): ContentLevel {

@@ -103,7 +103,9 @@ function createCommand(terminal: Terminal): Command {
     .option("--postpaid", "postpaid: no balance needed, only caps limit it")
     .addOption(capOption("cap", "maximum spend of all keys together; repeatable"))
     .addOption(capOption("key-cap", "default cap of new keys; repeatable"))
-    .addOption(choiceOption("content", contentLevels, "record at most this of request content"))
+    .addOption(
+      choiceOption("content", contentLevels, "record this of request content, unless a key says otherwise"),
+    )
     .examples(
       "sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day",
       "sluice accounts create --mode credit --label acme --postpaid --cap 500/month",
@@ -220,7 +222,11 @@ function updateCommand(terminal: Terminal): Command {
     .addOption(capOption("cap", "replaces all its caps; repeatable"))
     .addOption(capOption("key-cap", "default cap of new keys; repeatable"))
     .addOption(
-      choiceOption("content", [...contentLevels, "default"], "record at most this of request content"),
+      choiceOption(
+        "content",
+        [...contentLevels, "default"],
+        "record this of request content, unless a key says otherwise",
+      ),
     )
     .examples("sluice accounts update atlas --cap 20/day --cap 300/month")
     .action(async (name: string, options: TermOptions) => {

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { recordedLevels } from "../../base/requests/content-level.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
 import { marked, needsRestart, secrecy } from "./marks.ts";
 import { choice, flag, fraction, named, section, whole } from "./parts.ts";
 import { byteSize } from "./size.ts";
@@ -10,7 +10,11 @@ const minStoreBytes = 1_000_000;
 
 /** Recording of request and response content; off without the section. */
 export const contentSchema = section({
-  record: choice(recordedLevels, "all: every request; failed: only requests that did not complete.", "all"),
+  record: choice(
+    contentLevels,
+    "all: every request; failed: only requests that did not complete; none: only what keys and accounts ask for.",
+    "all",
+  ),
   sample: fraction("The share of requests that is recorded, from 0 to 1.", {
     minimum: 0,
     maximum: 1,

@@ -1,4 +1,4 @@
-import { type ContentLevel, strictestContent } from "../../base/requests/content-level.ts";
+import { chosenContent } from "../../base/requests/content-level.ts";
 import { readLabels } from "../../base/requests/labels.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { BodyForm, RecordingEnd } from "../../content/document.ts";
@@ -17,15 +17,15 @@ export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uin
   const recorder = gateway.content;
   if (recorder === null || !call.route.isCharged) return;
   const { content: settings, tracing, bodyLimits } = configured.settings;
-  const wanted = strictestContent(key.accountContent, key.content, wantedBy(call.request.headers));
-  if (wanted === "none") return;
+  const wanted = chosenContent(key.accountContent, key.content);
+  if (wanted === "none" || isRefused(call.request.headers)) return;
   const traced = call.route.tracedAs !== null && tracing?.content ? bodyLimits : null;
   exchange.taken.content = recorder.begin({ wanted, traced, request: body, settings });
 }
 
 /** A client can turn recording off, but cannot ask for more. */
-function wantedBy(headers: Headers): ContentLevel | null {
-  return headers.get("x-sluice-content") === "none" ? "none" : null;
+function isRefused(headers: Headers): boolean {
+  return headers.get("x-sluice-content") === "none";
 }
 
 /** The model is known, and may allow less to be recorded. */

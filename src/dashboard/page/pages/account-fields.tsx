@@ -113,7 +113,12 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
       />
       <TextField {...fieldTexts.tpm} state={field("tpm")} />
       <TextField {...fieldTexts.tag} state={field("tags")} />
-      <SelectField {...fieldTexts.content} state={field("content")} choices={contentChoices} />
+      <SelectField
+        {...fieldTexts.content}
+        hint="Prompts and responses of everyone who uses a key of the account. Admins can read them, so tell these people. A key can have another choice, but cannot record if this is “never”."
+        state={field("content")}
+        choices={contentChoices}
+      />
     </>
   );
 }

@@ -56,7 +56,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
   content: {
     label: "Request content",
-    hint: "How much is recorded at most, if the gateway records content.",
+    hint: "Prompts and responses of everyone who uses the key. Admins can read them, so tell these people. It has an effect only with [content] in the configuration.",
   },
 };
 
@@ -80,7 +80,7 @@ export const userHeaderChoices = [
 
 /** The choices of what is recorded of a key's requests. */
 export const contentChoices = [
-  { value: "", text: "configuration default" },
+  { value: "", text: "default" },
   { value: "none", text: "never" },
   { value: "failed", text: "only requests that fail" },
   { value: "all", text: "all" },
