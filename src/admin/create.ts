@@ -57,8 +57,6 @@ export interface Admin {
    * before any change, if keys would be suspended without consent.
    */
   reload(settings: Settings, consent: ReloadConsent): Promise<readonly string[]>;
-  /** Who is signed in to the dashboard. */
-  readonly sessions: Pick<Sessions, "list" | "endWhere">;
   /** Null without a metrics listener. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
@@ -138,7 +136,6 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     mount: adminRoutes(deps),
     mountForMembers: memberRoutes(deps),
     local: localOperations(deps),
-    sessions: guard.sessions,
     get metricsAddress() {
       return metrics.address;
     },

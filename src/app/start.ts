@@ -1,5 +1,5 @@
 import { version } from "../../package.json";
-import { type Admin, createAdmin } from "../admin/create.ts";
+import { createAdmin } from "../admin/create.ts";
 import { listenForCommands } from "../admin/system/command-listener.ts";
 import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
@@ -30,8 +30,6 @@ export interface RunningGateway {
   readonly adminUrl: string;
   readonly gateway: Gateway;
   readonly store: Store;
-  /** Who is signed in to the dashboard. */
-  readonly sessions: Admin["sessions"];
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
   /** Whether this start turned off the keys and the token of a trial, because real providers are served now. */
@@ -40,8 +38,6 @@ export interface RunningGateway {
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
-  /** Resolves once the stored alerts are up to date. */
-  checkAlerts(): Promise<void>;
   /**
    * Waits for requests in flight, within the grace time. Ends the rest with in-band errors (settled) or 503, then closes.
    * Returns what could not be written to disk, as sentences; empty if nothing was lost.
@@ -122,13 +118,11 @@ async function assemble(
     adminUrl: servers.adminUrl,
     gateway,
     store: backend.store,
-    sessions: admin.sessions,
     generatedAdminToken: admin.generatedToken,
     trialEnded: admin.trialEnded,
     reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
-    checkAlerts: () => monitor.checkNow(),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),

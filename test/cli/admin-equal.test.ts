@@ -5,7 +5,6 @@ import { startAdmin } from "../admin/routes/fixtures.ts";
 import { equals } from "./admin-equals.ts";
 
 const onThisMachine = "works with files or processes of the machine that it runs on";
-const readsEverything = "reads the whole history, which would hold up the requests of a gateway";
 const nothingToDo = "tells about the program itself";
 
 const onlyCommands: Readonly<Record<string, string>> = {
@@ -14,6 +13,8 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "models discover": onThisMachine,
   connect: onThisMachine,
   login: onThisMachine,
+  logout: onThisMachine,
+  token: onThisMachine,
   "config check": onThisMachine,
   "config import litellm": onThisMachine,
   "models import": onThisMachine,
@@ -27,10 +28,6 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "store import": onThisMachine,
   "store reopen": onThisMachine,
   "content rekey": onThisMachine,
-  "ledger audit": readsEverything,
-  "responses list": "conversations are their key's; clients list and delete them by the Responses API",
-  "responses delete": "conversations are their key's; clients list and delete them by the Responses API",
-  "alerts ack": "is the decision of who answers for the machine, beside what `status --check` reports there",
   "alerts test": "is tried where the configuration is written, before the gateway runs with it",
   "config schema": nothingToDo,
   completion: nothingToDo,

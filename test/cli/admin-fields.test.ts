@@ -157,6 +157,13 @@ const pairs: Readonly<Record<string, Pair>> = {
 const apart: Readonly<Record<string, string>> = {
   nodes: "needs PostgreSQL; both print what `listNodes` returns",
   "sessions list": "needs a person who has signed in; the sessions' own tests list them both ways",
+  "sign-ins list": "needs a person who has signed in; its own tests list and end them",
+  "sign-ins revoke": "needs a person who has signed in",
+  "sign-ins allow": "needs a person who has signed in",
+  "alerts ack": "says when it was done, which differs",
+  "ledger audit": "prints what the operation answers",
+  "responses list": "prints what the operation answers",
+  "responses delete": "prints what the operation answers",
   health: "asks /readyz, which needs no token",
 };
 

@@ -9,3 +9,6 @@ export function actorName(session: string | null): string {
   const hash = new Bun.CryptoHasher("sha256").update(`audit ${session}`).digest("hex");
   return `session ${hash.slice(0, shownCharacters)}`;
 }
+
+/** Commands on this machine in the audit log; then the address is the system's user. */
+export const localName = "cli";

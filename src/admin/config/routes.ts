@@ -1,5 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { sentence } from "../../base/text/sentence.ts";
+import { configDifferences } from "../../config/differences.ts";
+import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import { SignInsWouldEnd, signInLosses } from "../auth/lost-sign-ins.ts";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError } from "../routes/refusal.ts";
@@ -32,27 +34,19 @@ export const configRoutes: readonly AdminRoute[] = [
     "/config/check",
     "Check the configuration on disk and compare it with the running one",
     { answers: configCheckView },
-    async ({ deps }) => (await checked(deps)).document,
+    async ({ deps }) => checked(deps),
   ),
   post(
     "/config/reload",
     "Load the configuration on disk",
     { body: configReloadBody, answers: configReloadView },
     async ({ deps, body: { digest, suspend_keys: suspendsKeys } }) => {
-      const { document, onDisk } = await checked(deps);
-      const { file, changes, problems } = document;
-      const [first] = problems;
-      if (first !== undefined) {
-        throw new AdminError(409, "invalid_configuration", sentence(`${first.where}: ${first.message}`));
-      }
-      if (digest !== undefined && digest !== document.digest) {
-        throw new AdminError(
-          409,
-          "config_changed",
-          "The file has changed since it was checked, or a different gateway checked it. Check it again.",
-        );
-      }
-      const { needsRestart, newSecrets } = await onDisk.reload({ suspendsKeys }).catch(rejectedReload);
+      if (digest !== undefined) await rejectOther(deps, digest);
+      const before = deps.settings().written;
+      const { needsRestart, newSecrets } = await fileOf(deps).reload({ suspendsKeys }).catch(rejectedReload);
+      const { written, source } = deps.settings();
+      const file = source?.file ?? null;
+      const changes = configDifferences(before, written);
       return {
         answer: { file, needs_restart: needsRestart, new_secrets: newSecrets, changes },
         change: { action: "config.reload", target: file, detail: changesText(changes) },
@@ -61,16 +55,34 @@ export const configRoutes: readonly AdminRoute[] = [
   ),
 ];
 
+/** What was reviewed has this digest, and nothing else is to be loaded. */
+async function rejectOther(deps: AdminDeps, digest: string): Promise<void> {
+  const document = await checked(deps);
+  const [first] = document.problems;
+  if (first !== undefined) {
+    throw new AdminError(409, "invalid_configuration", sentence(`${first.where}: ${first.message}`));
+  }
+  if (digest === document.digest) return;
+  throw new AdminError(
+    409,
+    "config_changed",
+    "The file has changed since it was checked, or a different gateway checked it. Check it again.",
+  );
+}
+
 function rejectedReload(error: unknown): never {
   if (!(error instanceof SignInsWouldEnd)) throw error;
   throw new AdminError(409, "keys_would_be_suspended", sentence(error.message));
 }
 
-async function checked({ configOnDisk: onDisk, settings, store }: AdminDeps) {
-  if (onDisk === null)
-    throw new AdminError(409, "no_file", "This gateway was started without a file to reload.");
-  const found = await onDisk.check();
+async function checked(deps: AdminDeps): Promise<ConfigCheckView> {
+  const { settings, store } = deps;
+  const found = await fileOf(deps).check();
   const losses = await signInLosses({ store }, (found.settings ?? settings()).admin);
-  const document: ConfigCheckView = configCheckDocument(found, settings().written, losses);
-  return { document, onDisk };
+  return configCheckDocument(found, settings().written, losses);
+}
+
+function fileOf({ configOnDisk }: AdminDeps): ConfigOnDisk {
+  if (configOnDisk !== null) return configOnDisk;
+  throw new AdminError(409, "no_file", "This gateway was started without a file to reload.");
 }

@@ -10,15 +10,17 @@ type WithHealth<Health> = Omit<ModelView, "deployments"> & {
   readonly deployments: readonly (Omit<DeploymentView, "health"> & { readonly health: Health })[];
 };
 
-/** A model as `sluice models list` reads it from the configuration, without the health of its deployments. */
-export type ConfiguredModelView = WithHealth<null>;
+/** A model as `sluice models list` shows it. Only a running gateway knows the health of its deployments. */
+export type ConfiguredModelView = WithHealth<DeploymentView["health"] | null>;
 
-/** All models, or the one with this id. */
-export function modelViews(deps: AdminDeps, id?: string): readonly WithHealth<DeploymentView["health"]>[] {
+/** The models that are wanted, by default all. */
+export function modelViews(
+  deps: AdminDeps,
+  isWanted: (model: ModelSettings) => boolean = () => true,
+): readonly WithHealth<DeploymentView["health"]>[] {
   const health = new Map(deps.deploymentHealth().map((each) => [each.name, each]));
   const { models } = deps.settings();
-  const shown = id === undefined ? models : models.filter((model) => model.id === id);
-  return shown.map((model) => modelView(model, (name) => healthView(health.get(name))));
+  return models.filter(isWanted).map((model) => modelView(model, (name) => healthView(health.get(name))));
 }
 
 /** `all`: also the models that lists leave out, such as dated ids. */

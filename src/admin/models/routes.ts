@@ -2,20 +2,30 @@ import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import { notFound } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { listOf, pageOf, text } from "../routes/shapes.ts";
+import { listOf, oneOf, pageOf, text } from "../routes/shapes.ts";
 import { checkProviders } from "./check-providers.ts";
 import { modelBriefs } from "./model-briefs.ts";
 import { modelViews } from "./model-views.ts";
 import { modelBriefView, modelCheckBody, modelCheckView, modelView } from "./schema.ts";
 
-const modelQuery = Type.Object({ id: Type.Optional(text("Only the model with this id.")) });
+const modelQuery = Type.Object({
+  id: Type.Optional(text("Only the model with this id.")),
+  listed: Type.Optional(oneOf(["true", "false"])),
+});
 
 export const modelRoutes: readonly AdminRoute[] = [
   get(
     "/models",
     "List models and the health of their deployments",
     { query: modelQuery, answers: pageOf(modelView) },
-    ({ deps, query: { id } }) => ({ data: modelViews(deps, id), next_cursor: null }),
+    ({ deps, query: { id, listed } }) => ({
+      data: modelViews(
+        deps,
+        ({ id: each, listed: isListed }) =>
+          (id === undefined || each === id) && (listed !== "true" || isListed),
+      ),
+      next_cursor: null,
+    }),
   ),
   get(
     "/models/brief",

@@ -6,7 +6,8 @@ import { findKey } from "../keys/find-key.ts";
 import { entryDocument } from "../requests/exchange-document.ts";
 import type { EntryView } from "../requests/schema.ts";
 
-export type ExportFormat = "csv" | "jsonl";
+export const exportFormats = ["csv", "jsonl"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 
 export interface LedgerExport {
   readonly format: ExportFormat;

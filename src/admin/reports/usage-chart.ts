@@ -30,7 +30,7 @@ export async function usageChart(
   const all = { order: "name", skip: 0, limit: Number.POSITIVE_INFINITY } as const;
   const { groups } = await reports.usagePage([unit, ...by], { ...query, ...all });
   const before = await reports.usageInSteps({ ...earlier, stepMs: unit === "hour" ? msPerHour : msPerDay });
-  const names = await namesOf(largest, by);
+  const nameOf = await namesOf(largest, by);
   // The last one is the rest, or everything without a grouping.
   const series = [...largest.map((group) => group.groups), by.length === 0 ? [] : null];
   const places = new Map(series.map((values, place) => [JSON.stringify(values), place]));
@@ -51,8 +51,7 @@ export async function usageChart(
     series: series.flatMap((values, place) => {
       const sums = (cells[place] ?? []).map(sumTotals);
       if (values === null && sums.every(isEmpty)) return [];
-      const name =
-        values === null ? "the rest" : values.length === 0 ? "all" : values.map(names.short).join(", ");
+      const name = values === null ? "the rest" : values.length === 0 ? "all" : values.map(nameOf).join(", ");
       return [
         {
           group: values === null || values.length === 0 ? null : values.map((value) => value ?? ""),
@@ -72,7 +71,7 @@ export async function usageChart(
 type Namer = (
   groups: readonly GroupedTotals[],
   by: readonly string[],
-) => Promise<{ short(value: string | null): string }>;
+) => Promise<(value: string | null) => string>;
 
 const stepStart: Readonly<Record<ChartStep, (ms: number) => number>> = {
   hour: (ms) => Math.floor(ms / msPerHour) * msPerHour,

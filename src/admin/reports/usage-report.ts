@@ -1,9 +1,9 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import { dimensionNames, dimensionOf, type GroupedTotals } from "../../store/store.ts";
-import { allAccounts, findAccount } from "../accounts/accounts.ts";
+import { findAccount } from "../accounts/accounts.ts";
 import type { OperationContext } from "../context.ts";
-import { findKey, keyPages } from "../keys/find-key.ts";
+import { findKey } from "../keys/find-key.ts";
 import { type ChosenRange, iso } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
 import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
@@ -46,7 +46,7 @@ export async function usageReport(
     as,
     signal,
   }: UsageReportRequest,
-  namesOf: (groups: readonly GroupedTotals[], by: readonly string[]) => Promise<Names>,
+  namesOf: (groups: readonly GroupedTotals[], by: readonly string[]) => Promise<NameOf>,
 ): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
@@ -55,7 +55,7 @@ export async function usageReport(
   const order = timeDimensions.has(by[0] ?? "") ? "name" : "worth";
   const pageQuery = { ...range, keyId, accountId, signal, order, skip, limit } as const;
   const { groups, count, total } = await context.store.reports.usagePage(by, pageQuery);
-  const names = await namesOf(groups, by);
+  const nameOf = await namesOf(groups, by);
   const chart =
     step &&
     (await usageChart(
@@ -67,7 +67,7 @@ export async function usageReport(
     by: by.join(","),
     since: iso(sinceMs),
     until: iso(untilMs),
-    data: await mapInTurns(groups, (group) => rowDocument(by, group, names)),
+    data: await mapInTurns(groups, (group) => rowDocument(by, group, nameOf)),
     total: figuresDocument(total),
     ...(chart === undefined ? {} : { chart }),
     ...(as === undefined
@@ -83,13 +83,13 @@ export async function usageReport(
 function rowDocument(
   by: readonly string[],
   { groups: values, ...figures }: GroupedTotals,
-  names: Names,
+  nameOf: NameOf,
 ): UsageRowView {
   const [first = null] = values;
   const isMoment = by[0] === "day" || by[0] === "hour";
   const group = by.length > 1 ? null : isMoment && first !== null ? iso(Date.parse(first)) : first;
   const groups = Object.fromEntries(by.map((dimension, place) => [dimension, values[place] ?? null]));
-  return { ...usageRow(group, values.map(names.short).join(", "), figures), groups };
+  return { ...usageRow(group, values.map(nameOf).join(", "), figures), groups };
 }
 
 const maxDimensions = 3;
@@ -103,51 +103,27 @@ export function readDimensions(text: string): readonly string[] | null {
   return isValid && names.every((name) => dimensionOf(name) !== null) ? names : null;
 }
 
-/** Labels of keys and accounts. Other values are their own names. */
-export interface Names {
-  short(value: string | null): string;
-  /** With the prefix of a key that has a label. */
-  full(value: string | null): string;
-}
-
-/** Reads all names, for a command. A gateway does not, because there may be a hundred thousand. */
-export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
-  const [short, full] = [new Map<string, string>(), new Map<string, string>()];
-  if (by.includes("account")) {
-    for (const { id, label } of await allAccounts(store)) if (label !== null) short.set(id, label);
-  }
-  for await (const keys of by.includes("key") ? keyPages(store) : []) {
-    for (const { id, label, prefix } of keys) {
-      short.set(id, label ?? prefix);
-      full.set(id, label === null ? prefix : `${prefix} ${label}`);
-    }
-  }
-  return namesIn(short, full);
-}
+/** The label of a key or an account; any other value is its own name. */
+type NameOf = (value: string | null) => string;
 
 /** Reads only the names of the groups on this page. */
 export async function namesOfGroups(
   { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
   by: readonly string[],
   groups: readonly GroupedTotals[],
-): Promise<Names> {
-  const short = new Map<string, string>();
+): Promise<NameOf> {
+  const names = new Map<string, string>();
   const [ofKeys, ofAccounts] = ["key", "account"].map((dimension) => {
     const place = by.indexOf(dimension);
     return new Set(place === -1 ? [] : groups.flatMap((group) => group.groups[place] ?? []));
   });
   for (const id of ofKeys ?? []) {
     const key = keys.byId(id);
-    if (key !== null) short.set(id, key.label ?? key.prefix);
+    if (key !== null) names.set(id, key.label ?? key.prefix);
   }
   for (const id of ofAccounts ?? []) {
     const label = (await store.findAccount(id))?.label;
-    if (label != null) short.set(id, label);
+    if (label != null) names.set(id, label);
   }
-  return namesIn(short, new Map());
-}
-
-function namesIn(short: ReadonlyMap<string, string>, full: ReadonlyMap<string, string>): Names {
-  const shortName = (value: string | null) => (value === null ? "none" : (short.get(value) ?? value));
-  return { short: shortName, full: (value) => full.get(value ?? "") ?? shortName(value) };
+  return (value) => (value === null ? "none" : (names.get(value) ?? value));
 }

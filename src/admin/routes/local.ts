@@ -1,3 +1,4 @@
+import { localName } from "../auth/actor.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps, UnmountedDeps } from "../deps.ts";
 import { checkedQuery } from "./check.ts";
@@ -39,7 +40,7 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
   };
 }
 
-const caller = { role: "admin", name: "cli", owner: null, owns: () => false, person: null } as const;
+const caller = { role: "admin", name: localName, owner: null, owns: () => false, person: null } as const;
 
 function unknownOperation(version: string): AdminError {
   const message = `the running gateway (release ${version}) does not have this operation; restart it with the release of this command`;

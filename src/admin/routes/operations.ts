@@ -9,7 +9,9 @@ import type { AdminDeps } from "../deps.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { modelRoutes } from "../models/routes.ts";
 import { reconcileRoutes } from "../reconcile/routes.ts";
+import { ledgerRoutes } from "../reports/ledger-routes.ts";
 import { reportRoutes } from "../reports/routes.ts";
+import { responseRoutes } from "../responses/routes.ts";
 import { systemRoutes } from "../system/routes.ts";
 import type { AdminRoute } from "./route.ts";
 
@@ -21,7 +23,9 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...modelRoutes,
     ...reconcileRoutes(),
     ...reportRoutes(deps),
+    ...ledgerRoutes,
     ...contentRoutes,
+    ...responseRoutes,
     ...systemRoutes,
     ...configRoutes,
     ...adminTokenRoutes,

@@ -1,6 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { alertKindNames } from "../../alerts/alert.ts";
-import { moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+const acknowledged = Type.Object({
+  by: text("Who has seen it, as the audit log names them."),
+  until: moment,
+});
 
 export const alertView = Type.Object({
   kind: oneOf(alertKindNames),
@@ -16,8 +21,14 @@ export const alertView = Type.Object({
   details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
   last_error: nullable(text("The provider's last error message. It is not sent to the webhook.")),
   next: text("The command to run next."),
-  acknowledged: nullable(
-    Type.Object({ by: text("Who has seen it, as the audit log names them."), until: moment }),
-  ),
+  acknowledged: nullable(acknowledged),
 });
 export type AlertView = Static<typeof alertView>;
+
+export const acknowledgeBody = body({
+  kind: oneOf(alertKindNames),
+  until: Type.String({ format: "date-time", description: "When they count again." }),
+});
+
+export const acknowledgedView = Type.Object({ kind: oneOf(alertKindNames), acknowledged });
+export type AcknowledgedView = Static<typeof acknowledgedView>;

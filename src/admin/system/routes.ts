@@ -2,14 +2,16 @@ import { Type } from "@sinclair/typebox";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
 import type { ServedRoute } from "../../gateway/exchange/served-operation.ts";
 import { routes } from "../../gateway/operations.ts";
+import { localName } from "../auth/actor.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
+import { invalidInput } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { tailResponse } from "../live/tail.ts";
-import { momentOf } from "../moments.ts";
+import { iso, isoMs, momentOf } from "../moments.ts";
 import { AdminError } from "../routes/refusal.ts";
-import { type AdminRoute, get } from "../routes/route.ts";
+import { type AdminRoute, get, post } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
-import { alertView } from "./alert-schema.ts";
+import { acknowledgeBody, acknowledgedView, alertView } from "./alert-schema.ts";
 import { alertDocument } from "./list-alerts.ts";
 import { listAudit } from "./list-audit.ts";
 import { listNodes } from "./list-nodes.ts";
@@ -47,6 +49,21 @@ export const systemRoutes: readonly AdminRoute[] = [
     async ({ deps, query: { now } }) => {
       const alerts = now === "true" ? await deps.checkAlerts() : deps.alerts();
       return { data: alerts.map(alertDocument) };
+    },
+  ),
+  post(
+    "/alerts/ack",
+    "Acknowledge the alerts of a kind until a day",
+    { body: acknowledgeBody, answers: acknowledgedView },
+    async ({ deps, caller, address, body: { kind, until } }) => {
+      // A command has the role of the data folder's owner; its address is the user who runs it.
+      const by = caller.name === localName ? address : caller.name;
+      const untilMs = isoMs(until) ?? 0;
+      if (untilMs <= deps.clock.wallMs()) throw invalidInput("`until` must be in the future");
+      await deps.store.alerts.acknowledge({ kind, actor: by, untilMs });
+      const answer = { kind, acknowledged: { by, until: iso(untilMs) } };
+      const change = { action: "alerts.ack", target: kind, detail: `until ${iso(untilMs)}` };
+      return { answer, change };
     },
   ),
   get(

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
+import { iso } from "../../admin/moments.ts";
 import type { AuditView } from "../../admin/system/schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { csvOnly, type ListColumn, printList } from "../terminal/list.ts";
 import { second, type Terminal } from "../terminal/terminal.ts";
 
@@ -29,10 +30,10 @@ export function auditLogCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nTo verify the ledger itself, run `sluice ledger audit`.")
     .action(async (options: Options) => {
-      const { listAudit } = await import("../../admin/system/list-audit.ts");
-      const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;
-      await withStore(terminal, options, {}, async ({ store }) => {
-        const rows = await listAudit(store, { search, sinceMs, untilMs, limit });
+      const { search, since, until, limit = defaultLimit } = options;
+      await withOperations(terminal, options, {}, async (client) => {
+        const range = { since: since && iso(since), until: until && iso(until) };
+        const rows = await client.list<AuditView>("/audit", { search, ...range }, limit);
         printList({ rows, columns, nothing: "No matching changes." }, options, terminal);
       });
     });

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { NodeView } from "../../admin/system/schema.ts";
 import { count } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { CommandError, fromNow, moment, span, type Terminal } from "../terminal/terminal.ts";
 
@@ -13,11 +13,10 @@ export function nodesCommand(terminal: Terminal): Command {
       ["sluice nodes --json", "as JSON"],
     )
     .action(async (options: DataOptions & CsvOption) => {
-      const { listNodes } = await import("../../admin/system/list-nodes.ts");
-      await withStore(terminal, options, {}, async ({ store, clock }) => {
-        if (store.nodes === null) throw new CommandError(inAFolder);
-        const nodes = await listNodes(store);
-        const columns = columnsOf(clock.wallMs(), terminal);
+      await withOperations(terminal, options, {}, async (client) => {
+        if ("data_folder" in client.place) throw new CommandError(inAFolder);
+        const nodes = await client.list<NodeView>("/nodes");
+        const columns = columnsOf(Date.now(), terminal);
         printList({ rows: nodes, columns, nothing: "No gateway has joined." }, options, terminal);
       });
     });

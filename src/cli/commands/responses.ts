@@ -1,9 +1,12 @@
 import type { Command } from "commander";
+import type { KeyView } from "../../admin/keys/schema.ts";
+import type { DeletedResponsesView, StoredResponsesView } from "../../admin/responses/routes.ts";
 import { plural } from "../../base/text/plural.ts";
 import { size } from "../../base/text/size.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { auditChange, withStore } from "../open-store.ts";
+import { segment } from "../operations/client.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, csvOnly } from "../terminal/list.ts";
 import { printJson, second, type Terminal } from "../terminal/terminal.ts";
 
@@ -18,31 +21,18 @@ export function responsesListCommand(terminal: Terminal): Command {
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "without their content"])
     .action(async (options: DataOptions & CsvOption & KeyOption) => {
-      const { findKey } = await import("../../admin/keys/find-key.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const { id, prefix } = await findKey(context, options.key);
-        const sums = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
-        const [oldest, newest] = [sums.oldestAtMs, sums.newestAtMs];
-        const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-        const { conversations, bytes } = sums;
-        const responses = sums.count - conversations;
-        const document = {
-          key: prefix,
-          responses,
-          conversations,
-          bytes,
-          oldest: iso(oldest),
-          newest: iso(newest),
-        };
+      await withOperations(terminal, options, {}, async (client) => {
+        const document = await client.get<StoredResponsesView>("/responses", { key: options.key });
+        const { key, responses, conversations, bytes, oldest, newest } = document;
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, [document]));
         else if (oldest === null || newest === null) {
-          terminal.print(`${prefix} has no stored responses or conversations.`);
+          terminal.print(`${key} has no stored responses or conversations.`);
         } else {
           terminal.print(
-            `${plural(responses, "response")} and ${plural(conversations, "conversation")} stored for ${prefix}, ` +
+            `${plural(responses, "response")} and ${plural(conversations, "conversation")} stored for ${key}, ` +
               `${size(bytes)}; ` +
-              `oldest ${second(oldest)}, newest ${second(newest)}.`,
+              `oldest ${second(Date.parse(oldest))}, newest ${second(Date.parse(newest))}.`,
           );
         }
       });
@@ -57,20 +47,15 @@ export function responsesDeleteCommand(terminal: Terminal): Command {
     .option("--yes", "skip confirmation")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
     .action(async (options: DataOptions & YesOption & KeyOption) => {
-      const { findKey } = await import("../../admin/keys/find-key.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const key = await findKey(context, options.key);
-        await confirm(
-          `Clients of ${key.prefix} can no longer continue these conversations. Delete them?`,
-          options,
-          terminal,
-        );
-        const deleted = await context.store.turns.deleteAll(key.id);
-        await auditChange(context, "response.delete_all", key, plural(deleted, "response"));
-        if (options.json) printJson({ key: key.prefix, deleted }, terminal);
+      await withOperations(terminal, options, { writes: true }, async (client) => {
+        const { prefix } = await client.get<KeyView>(`/keys${segment(options.key)}`);
+        const question = `Clients of ${prefix} can no longer continue these conversations. Delete them?`;
+        await confirm(question, options, terminal);
+        const { key, deleted } = await client.remove<DeletedResponsesView>("/responses", { key: prefix });
+        if (options.json) printJson({ key, deleted }, terminal);
         else {
           const what = plural(deleted, "response or conversation", "responses and conversations");
-          terminal.print(`${what} of ${key.prefix} deleted.`);
+          terminal.print(`${what} of ${key} deleted.`);
         }
       });
     });

@@ -63,7 +63,6 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
   const { OwnLists } = await import("../serve/own-lists.ts");
-  const { serveRequests } = await import("../serve/gateway-request.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
@@ -87,12 +86,6 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   reloads.of(running);
   lists.retryWith(() => reloads.reload({ suspendsKeys: false }));
   const { settings } = running;
-  serveRequests(settings.server.data, {
-    reload: reloads.reload,
-    models: running.models,
-    checkAlerts: running.checkAlerts,
-    sessions: running.sessions,
-  });
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: draining requests");

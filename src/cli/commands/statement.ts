@@ -7,7 +7,7 @@ import type {
 import { ownAccountId } from "../../base/own-account.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
 
@@ -29,10 +29,9 @@ export function statementCommand(terminal: Terminal): Command {
       "\nThe lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account have a separate line.",
     )
     .action(async ({ month, account, ...options }: Options) => {
-      const { statementOf } = await import("../../admin/accounts/statement.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const chosen = month ?? lastMonth(context.clock.wallMs());
-        const document = await statementOf(context, { month: chosen, account });
+      await withOperations(terminal, options, {}, async (client) => {
+        const chosen = month ?? lastMonth(Date.now());
+        const document = await client.get<StatementView>("/statement", { month: chosen, account });
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, linesOf(document)));
         else terminal.print(asText(document, terminal));

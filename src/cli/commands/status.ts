@@ -2,7 +2,9 @@ import type { Command } from "commander";
 import type { AlertView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { type StoreContext, withStore } from "../open-store.ts";
+import type { OperationClient } from "../operations/client.ts";
+import { withOperations } from "../operations/with-operations.ts";
+import { servedAddress } from "../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { CommandFailed, moment, type Terminal } from "../terminal/terminal.ts";
 
@@ -22,32 +24,27 @@ export function statusCommand(terminal: Terminal): Command {
       ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
     )
     .action(async (options: Options) => {
-      const { readAlertViews } = await import("../../admin/system/list-alerts.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const runs = await isCurrent(context);
-        const alerts = await readAlertViews(context);
+      await withOperations(terminal, options, {}, async (client) => {
+        // A gateway checks its alerts now, which it otherwise does every five seconds.
+        const alerts = await client.list<AlertView>("/alerts", { now: true });
+        const stopped = stoppedFolder(client);
         const nothing = `${terminal.style.good("✓")} no active alerts`;
         printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
         const isOpen = ({ severity, acknowledged }: AlertView) =>
           severity !== "info" && acknowledged === null;
-        if (!runs)
+        if (stopped !== null)
           terminal.note(
-            `${terminal.noteStyle.warn("!")} no gateway runs on ${context.dir}; alerts about providers are not checked`,
+            `${terminal.noteStyle.warn("!")} no gateway runs on ${stopped}; alerts about providers are not checked`,
           );
-        if (options.check && (!runs || alerts.some(isOpen))) throw new CommandFailed();
+        if (options.check && (stopped !== null || alerts.some(isOpen))) throw new CommandFailed();
       });
     });
 }
 
-/**
- * Lets the gateway on this machine check its alerts, which it otherwise does every five seconds. False if one has run on the data
- * folder and none does now. With a database, other gateways may run elsewhere.
- */
-async function isCurrent({ dir, place }: StoreContext): Promise<boolean> {
-  const { askGateway } = await import("../serve/gateway-request.ts");
-  const { servedAddress, servedPid } = await import("../serve/files-for-commands.ts");
-  if (servedPid(dir) !== null && (await askGateway(dir, "checkAlerts", {})) !== null) return true;
-  return servedAddress(dir) === null || "store" in place;
+/** The data folder, if a gateway has run on it and none does now. With a database, other gateways may run elsewhere. */
+function stoppedFolder({ gateway, place }: OperationClient): string | null {
+  if (gateway !== null || !("data_folder" in place)) return null;
+  return servedAddress(place.data_folder) === null ? null : place.data_folder;
 }
 
 function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {

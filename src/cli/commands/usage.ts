@@ -1,15 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { AccountView } from "../../admin/accounts/schema.ts";
+import type { KeyView } from "../../admin/keys/schema.ts";
 import type { ChosenRange } from "../../admin/moments.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/reports/schema.ts";
 import { dimensionText, readDimensions } from "../../admin/reports/usage-report.ts";
-import type { ComparedModel } from "../../admin/reports/what-if.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
-import { chosenTime, sinceHelp, type TimeOptions, timeText, untilHelp } from "../chosen-time.ts";
+import { chosenTime, rangeQuery, sinceHelp, type TimeOptions, timeText, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import type { OperationClient } from "../operations/client.ts";
+import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
 import { creditsShown, printJson, span, type Terminal } from "../terminal/terminal.ts";
 
@@ -42,14 +44,19 @@ export function usageCommand(terminal: Terminal): Command {
       ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
     )
     .action(async (options: Options) => {
-      const { readNames, usageReport } = await import("../../admin/reports/usage-report.ts");
-      const as = options.as === undefined ? undefined : await modelOf(options.as, options, terminal);
-      await withStore(terminal, options, {}, async (context) => {
-        const { by, key, account } = options;
-        const range = chosenTime(options, context.clock.wallMs());
-        const names = await readNames(context, by);
-        const document = await usageReport(context, { by, ...range, key, account, as }, async () => names);
-        const columns = columnsOf(by, document, terminal, names.full);
+      await withOperations(terminal, options, {}, async (client) => {
+        const { by, key, account, as } = options;
+        const range = chosenTime(options, Date.now());
+        const filters = { ...rangeQuery(range), key, account, as };
+        const document = await readUsage(client, { by: by.join(","), ...filters });
+        const isTable = !options.json && !options.csv;
+        const names = isTable ? await readNames(client, by) : new Map<string, string>();
+        const columns = columnsOf(
+          by,
+          document,
+          terminal,
+          (value) => names.get(value ?? "") ?? value ?? "none",
+        );
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
         else if (document.data.length === 0) terminal.print(`No usage ${timeText(range)}.`);
@@ -58,11 +65,32 @@ export function usageCommand(terminal: Terminal): Command {
     });
 }
 
-/** The prices of a model in the configuration, which requests are compared with. */
-async function modelOf(name: string, options: Options, terminal: Terminal): Promise<ComparedModel> {
-  const { loadAndWarn } = await import("../load-settings.ts");
-  const { otherModel } = await import("../../admin/reports/what-if.ts");
-  return otherModel(name, await loadAndWarn(options, terminal));
+/** All groups, which the operation answers in pages. */
+async function readUsage(
+  client: OperationClient,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<UsageView> {
+  let report = await client.get<UsageView>("/usage", query);
+  while (report.next_cursor !== null) {
+    const next = await client.get<UsageView>("/usage", { ...query, cursor: report.next_cursor });
+    report = { ...next, data: [...report.data, ...next.data] };
+  }
+  return report;
+}
+
+/** The names of keys and accounts by their ids, keys with their prefixes, if the report is grouped by them. */
+async function readNames(
+  client: OperationClient,
+  by: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for (const { id, label } of by.includes("account") ? await client.list<AccountView>("/accounts") : []) {
+    if (label !== null) names.set(id, label);
+  }
+  for (const { id, label, prefix } of by.includes("key") ? await client.list<KeyView>("/keys") : []) {
+    names.set(id, label === null ? prefix : `${prefix} ${label}`);
+  }
+  return names;
 }
 
 function dimensions(text: string): readonly string[] {

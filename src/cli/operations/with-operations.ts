@@ -51,6 +51,20 @@ export async function withOperations<Result>(
   }
 }
 
+/** Calls operations that only a running gateway can do. Null if none runs on the data. */
+export async function runningGateway(
+  { env, cwd }: Terminal,
+  options: DataOptions,
+): Promise<OperationClient | null> {
+  const { config: file, data } = options;
+  const address = locateStore({ file, store: options.store, env, cwd });
+  const dir = locateData({ file, data, env, cwd });
+  const gateway = await greet(dir);
+  if (gateway === null || (address !== null && gateway.store !== nameOfDatabase(address))) return null;
+  const place = gateway.store === null ? { data_folder: dir } : { store: gateway.store };
+  return new OperationClient(new SocketTransport(dir, gateway), place, gateway);
+}
+
 /** A gateway that stops between two calls has accepted the first only: the second is made where the data is then. */
 class Reaching implements Transport {
   #current: Transport;

@@ -56,10 +56,6 @@ export async function startService(
       return { needsRestart: reloaded.notInForce, newSecrets };
     },
     storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
-    models: () => (running?.gateway.configured.settings ?? current).models,
-    checkAlerts: async () => running?.checkAlerts(),
-    /** Null while a backup is restored. */
-    sessions: () => running?.sessions ?? null,
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),
     /** Returns what could not be written to disk, in sentences. */
     async stop(): Promise<readonly string[]> {

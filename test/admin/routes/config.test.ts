@@ -69,7 +69,7 @@ test("what was checked is put in force, and the audit log says by whom and what 
       action: "config.reload",
       target: file,
       actor: "token",
-      detail: "changed server.max_concurrent; added server.port",
+      detail: "changed server.max_concurrent",
     },
   ]);
 });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AdminTokenView } from "../../../admin/system/schema.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "../../../admin/system/schema.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
@@ -11,7 +11,8 @@ import {
   newDataCommand,
   withCsv,
 } from "../../help.ts";
-import { auditChange, withStore } from "../../open-store.ts";
+import { segment } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -37,10 +38,8 @@ function createCommand(terminal: Terminal): Command {
     )
     .examples(["sluice admin-tokens create --label grafana --role viewer", "for a read-only program"])
     .action(async ({ label, role, ...options }: CreateOptions) => {
-      const { createAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
-      await withStore(terminal, options, { create: true }, async (context) => {
-        const token = await createAdminToken(context, { label, role, createdBy: "cli" });
-        await auditChange(context, "admin-token.create", { prefix: label }, role);
+      await withOperations(terminal, options, { create: true }, async (client) => {
+        const token = await client.post<IssuedAdminTokenView>("/admin-tokens", { label, role });
         if (options.json) return printJson(token, terminal);
         terminal.print(token.token);
         terminal.note(terminal.noteStyle.dim(`  the role ${role}; save it now, it is not shown again`));
@@ -51,9 +50,8 @@ function createCommand(terminal: Terminal): Command {
 function listCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List the tokens, without their secrets")).action(
     async (options: DataOptions & CsvOption) => {
-      const { listAdminTokens } = await import("../../../admin/auth/admin-tokens.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const rows = await listAdminTokens(context);
+      await withOperations(terminal, options, {}, async (client) => {
+        const rows = await client.list<AdminTokenView>("/admin-tokens");
         printList({ rows, columns, nothing: "No tokens." }, options, terminal);
       });
     },
@@ -85,11 +83,9 @@ function revokeCommand(terminal: Terminal): Command {
       ["sluice admin-tokens revoke grafana --yes", "in scripts"],
     )
     .action(async (name: string, options: DataOptions & YesOption) => {
-      const { revokeAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
-      await withStore(terminal, options, { writes: true }, async (context) => {
+      await withOperations(terminal, options, { writes: true }, async (client) => {
         await confirm(`${name} will be revoked permanently. Continue?`, options, terminal);
-        const token = await revokeAdminToken(context, name);
-        await auditChange(context, "admin-token.revoke", { prefix: token.label });
+        const token = await client.post<AdminTokenView>(`/admin-tokens${segment(name)}/revoke`);
         if (options.json) printJson(token, terminal);
         else terminal.print(`${token.label} is revoked.`);
       });

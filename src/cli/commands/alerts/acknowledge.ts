@@ -1,10 +1,10 @@
 import { Argument, type Command } from "commander";
 import { iso } from "../../../admin/moments.ts";
+import type { AcknowledgedView } from "../../../admin/system/alert-schema.ts";
 import { alertKindNames } from "../../../alerts/alert.ts";
 import { expiry } from "../../arguments.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { auditChange, withStore } from "../../open-store.ts";
-import { callingUser } from "../../operations/calling-user.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { printDone, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
@@ -21,17 +21,10 @@ export function alertsAcknowledgeCommand(terminal: Terminal): Command {
       "\nThe alerts stay in the list, with who acknowledged them. `sluice status --check` ignores them.",
     )
     .action(async (kind: string, { until: untilMs, ...options }: Options) => {
-      await withStore(terminal, options, { writes: true }, async (context) => {
-        const by = callingUser();
-        await context.store.alerts.acknowledge({ kind, actor: by, untilMs });
-        const until = iso(untilMs);
-        await auditChange(context, "alerts.ack", { prefix: kind }, `until ${until}`);
-        printDone(
-          options.json,
-          { kind, acknowledged: { by, until } },
-          `${kind} is acknowledged until ${until}`,
-          terminal,
-        );
+      await withOperations(terminal, options, { writes: true }, async (client) => {
+        const document = await client.post<AcknowledgedView>("/alerts/ack", { kind, until: iso(untilMs) });
+        const message = `${kind} is acknowledged until ${document.acknowledged.until}`;
+        printDone(options.json, document, message, terminal);
       });
     });
 }

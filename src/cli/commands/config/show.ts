@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { changesText } from "../../../admin/config/config-check.ts";
 import { configTextDocument, type RunningConfig } from "../../../admin/config/config-text.ts";
-import type { ConfigChangeView } from "../../../admin/config/schema.ts";
+import type { ConfigChangeView, ConfigReloadView } from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import type { YesOption } from "../../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
-import { auditChange, withStore } from "../../open-store.ts";
+import { OperationRejected } from "../../operations/client.ts";
+import { runningGateway } from "../../operations/with-operations.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
 import { lossesOnDisk } from "../../sign-in-losses.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -108,29 +110,26 @@ export function configReloadCommand(terminal: Terminal): Command {
     )
     .option("--yes", "accept that keys are suspended whose owners could no longer sign in")
     .action(async (options: DataOptions & YesOption) => {
-      const { askGateway, RequestRejected } = await import("../../serve/gateway-request.ts");
-      const { changesText } = await import("../../../admin/config/config-check.ts");
-      const { configDifferences } = await import("../../../config/differences.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const before = servedConfig(context.dir)?.written ?? {};
-        const consent = { suspendsKeys: options.yes === true };
-        const reloaded = await askGateway(context.dir, "reload", consent).catch((error: unknown) => {
-          if (!(error instanceof RequestRejected)) throw error;
-          throw new CommandError(`the old configuration keeps running: ${error.message}`);
-        });
-        if (reloaded === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
-        const { needsRestart, newSecrets } = reloaded;
-        const { file = null, written = {} } = servedConfig(context.dir) ?? {};
-        const changes = configDifferences(before, written);
-        await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
-        if (!options.json) showWarnings(needsRestart, terminal);
-        const parts = [
-          ...(changes.length === 0 && newSecrets.length > 0 ? [] : [changesText(changes)]),
-          ...newSecrets.map((secret) => `the new secret in ${secret} is used`),
-        ];
-        const message = `reloaded ${file ?? "the built-in configuration"}: ${parts.join("; ")}`;
-        const result = { file, needs_restart: needsRestart, new_secrets: newSecrets, changes };
-        printDone(options.json, result, message, terminal);
+      const client = await runningGateway(terminal, options);
+      if (client === null)
+        throw new CommandError(`no gateway on this machine uses ${dataFolder(options, terminal)}`);
+      const body = { suspend_keys: options.yes === true };
+      const reloaded = await client.post<ConfigReloadView>("/config/reload", body).catch((error: unknown) => {
+        if (!(error instanceof OperationRejected)) throw error;
+        throw new CommandError(`the old configuration keeps running: ${error.message}`);
       });
+      const { file, changes, needs_restart: needsRestart, new_secrets: newSecrets } = reloaded;
+      if (!options.json) showWarnings(needsRestart, terminal);
+      const parts = [
+        ...(changes.length === 0 && newSecrets.length > 0 ? [] : [changesText(changes)]),
+        ...newSecrets.map((secret) => `the new secret in ${secret} is used`),
+      ];
+      const message = `reloaded ${file ?? "the built-in configuration"}: ${parts.join("; ")}`;
+      const result = { file, needs_restart: needsRestart, new_secrets: newSecrets, changes };
+      printDone(options.json, result, message, terminal);
     });
+}
+
+function dataFolder({ config: file, data }: DataOptions, { env, cwd }: Terminal): string {
+  return locateData({ file, data, env, cwd });
 }

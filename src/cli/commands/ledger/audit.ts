@@ -1,11 +1,12 @@
 import type { Command } from "commander";
-import type { differenceDocument } from "../../../admin/reports/audit-ledger.ts";
+import { iso } from "../../../admin/moments.ts";
+import type { DifferenceView, LedgerAuditView } from "../../../admin/reports/ledger-routes.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { since } from "../../arguments.ts";
 import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { startProgress } from "../../terminal/progress.ts";
 import { CommandFailed, type Terminal } from "../../terminal/terminal.ts";
@@ -19,22 +20,20 @@ export function ledgerAuditCommand(terminal: Terminal): Command {
       "\nRecomputes every charge from its stored rates, and every total from its entries. --deep also reports charges\nwhose time does not match the request, for example because the clock was changed.",
     )
     .action(async (options: DataOptions & CsvOption & { readonly deep?: true }) => {
-      const { auditLedger, differenceDocument } = await import("../../../admin/reports/audit-ledger.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const { accounts, entries, differences } = await auditLedger(context, options.deep === true);
-        const ok = differences.length === 0;
-        const rows = differences.map(differenceDocument);
+      await withOperations(terminal, options, {}, async (client) => {
+        const body = { deep: options.deep === true };
+        const document = await client.post<LedgerAuditView>("/ledger/audit", body);
+        const { ok, accounts, entries, differences: rows } = document;
         const agree = `${terminal.style.good("✓")} the ledger is consistent: ${plural(accounts, "account")}, ${plural(entries, "entry", "entries")}, no difference`;
-        const document = { ok, accounts, entries, differences: rows };
         const isTable = printList({ rows, columns, document, nothing: agree }, options, terminal);
         if (!ok && isTable)
-          terminal.note(`${terminal.noteStyle.bad("✗")} ${plural(differences.length, "difference")}`);
+          terminal.note(`${terminal.noteStyle.bad("✗")} ${plural(rows.length, "difference")}`);
         if (!ok) throw new CommandFailed();
       });
     });
 }
 
-const columns: readonly ListColumn<ReturnType<typeof differenceDocument>>[] = [
+const columns: readonly ListColumn<DifferenceView>[] = [
   { name: "key_id", title: "KEY", cell: ({ key_id: id }) => id ?? "all" },
   { name: "where", title: "WHERE", elastic: true },
   { name: "field", title: "FIGURE" },
@@ -71,16 +70,17 @@ export function ledgerExportCommand(terminal: Terminal): Command {
         "`unit` says; `credits` is in credits. A charge has its `rates` and its computation (`sum`).",
     )
     .action(async (options: Options) => {
-      const { exportLedger } = await import("../../../admin/reports/export-ledger.ts");
       const format = options.format ?? (options.json && !options.csv ? "jsonl" : "csv");
-      const { key, since: sinceMs, until: untilMs } = options;
-      if (sinceMs !== undefined && untilMs !== undefined) chosenTime(options, untilMs);
-      await withStore(terminal, options, {}, async (context) => {
+      const { key, since, until } = options;
+      if (since !== undefined && until !== undefined) chosenTime(options, until);
+      await withOperations(terminal, options, {}, async (client) => {
+        const range = { since: since && iso(since), until: until && iso(until) };
         const progress = startProgress(terminal);
+        const decoder = new TextDecoder();
         let bytes = 0;
-        for await (const text of exportLedger(context, { format, key, sinceMs, untilMs })) {
-          await terminal.write(text);
-          bytes += text.length;
+        for await (const chunk of client.stream("/ledger/export", { format, key, ...range })) {
+          await terminal.write(decoder.decode(chunk, { stream: true }));
+          bytes += chunk.length;
           progress.show(`${size(bytes)} written`);
         }
         progress.end();

@@ -4,13 +4,10 @@ import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts
 import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
 import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
-import { locateData } from "../../../config/locate-data.ts";
-import { locateStore } from "../../../config/store.ts";
-import { nameOfDatabase } from "../../../store/open.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { withStore } from "../../open-store.ts";
-import { servedAddress, servedPid, servedStore } from "../../serve/files-for-commands.ts";
+import { runningGateway } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
@@ -32,26 +29,18 @@ export function modelsListCommand(terminal: Terminal): Command {
     });
 }
 
-/** Null if no gateway runs on the data folder, or a file is named. */
+/** Null if no gateway runs on the data, or a file is named. */
 async function runningModels(
-  { config, data, store, all }: Options,
+  options: Options,
   terminal: Terminal,
 ): Promise<readonly ConfiguredModelView[] | null> {
-  if (config !== undefined) return null;
-  const { env, cwd } = terminal;
-  const dir = locateData({ file: config, data, env, cwd });
-  const pid = servedPid(dir);
-  if (pid === null) return null;
-  if (store !== undefined) {
-    const address = locateStore({ file: config, store, env, cwd });
-    if (address !== null && servedStore(dir) !== nameOfDatabase(address)) return null;
-  }
-  const { askGateway } = await import("../../serve/gateway-request.ts");
-  const models = await askGateway(dir, "listModels", { all: all === true });
-  if (models !== null)
-    terminal.note(
-      terminal.noteStyle.dim(`# the gateway at ${servedAddress(dir)} (pid ${pid}, data in ${dir})`),
-    );
+  if (options.config !== undefined) return null;
+  const client = await runningGateway(terminal, options);
+  if (client === null) return null;
+  const query = options.all ? {} : { listed: true };
+  const models = await client.list<ConfiguredModelView>("/models", query);
+  const { address, gateway, name } = client;
+  terminal.note(terminal.noteStyle.dim(`# the gateway at ${address} (pid ${gateway?.pid}, data in ${name})`));
   return models;
 }
 
