@@ -88,7 +88,7 @@ const usageQuery = Type.Object({
 });
 
 const statementQuery = Type.Object({
-  month: Type.String({ pattern: "^\\d{4}-(0[1-9]|1[0-2])$", description: "Such as `2026-10`, UTC." }),
+  month: text("Such as `2026-10`, UTC."),
   account,
 });
 
