@@ -20,16 +20,16 @@ export const crowdOwner = "member@example.com";
 
 /**
  * Fills a data folder with `count` of everything that grows: keys (a tenth share an account, all expire within a week and belong to
- * one owner), accounts, requests with a user and a session of their own, conversations, lines of the audit log.
+ * one owner), accounts, users with a session and a model each, conversations, lines of the audit log. They share the requests.
  */
-export async function fillCrowd(dir: string, count: number): Promise<Crowd> {
+export async function fillCrowd(dir: string, count: number, requests = count): Promise<Crowd> {
   const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   try {
     const sharedAccount = await insertAccounts(store, Math.ceil(count / 10));
     const busy = await insertKeys(store, count, sharedAccount);
-    await writeHistory(store, [busy.key], count, (index) => ({
-      labels: { user: `user ${index}`, session: `session ${index}` },
-      model: `model ${index}`,
+    await writeHistory(store, [busy.key], requests, (index) => ({
+      labels: { user: `user ${index % count}`, session: `session ${index % count}` },
+      model: `model ${index % count}`,
     }));
     return { busy, sharedAccount };
   } finally {

@@ -1,6 +1,6 @@
 /**
- * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [parts of paths, separated by |]`. The folder
- * is filled if it is empty, and kept. Prints the longest turn of the loop during each request, in milliseconds of CPU time.
+ * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [parts of paths, separated by |]`, and
+ * `CROWD_REQUESTS` requests. The folder is filled if it is empty, and kept. Prints the longest turn of the loop during each request, in milliseconds of CPU time.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { type Crowd, fillCrowd } from "./fill-crowd.ts";
 const count = Number(process.argv[2] ?? 100_000);
 const folder = process.argv[3] ?? newFolder();
 const part = process.argv[4] ?? "";
+const requests = Number(process.env["CROWD_REQUESTS"] ?? count);
 const models = Number(process.env["CROWD_MODELS"] ?? 100);
 const token = "bench-admin-token";
 
@@ -20,7 +21,7 @@ async function provideCrowd(): Promise<Known> {
   const file = join(folder, "crowd.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
   mkdirSync(folder, { recursive: true });
-  const { busy, sharedAccount } = await fillCrowd(join(folder, "data"), count);
+  const { busy, sharedAccount } = await fillCrowd(join(folder, "data"), count, requests);
   const known = { secret: busy.secret, keyId: busy.key.id, sharedAccount };
   writeFileSync(file, JSON.stringify(known));
   return known;

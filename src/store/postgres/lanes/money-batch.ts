@@ -3,7 +3,7 @@ import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { BatchDecision, BatchReply, EndResult, LockedRows, MoneyRules } from "../../shared-batch.ts";
 import type { PostgresClient } from "../client.ts";
 import { storableJson, storableText } from "../text.ts";
-import { attemptRow, endingRows, entryRows, holdRow, progressRow } from "./batch-rows.ts";
+import { attemptRow, endingRows, entriesOf, holdRow, progressRow } from "./batch-rows.ts";
 import { RejectedBatch } from "./failure.ts";
 import type { HoldEnd } from "./hold-end.ts";
 
@@ -145,7 +145,7 @@ function writing(
     p_accounts: jsonText(decision.accounts),
     p_keys: jsonText(decision.keys),
     p_caps: jsonText(decision.caps),
-    p_entries: jsonText(decision.charges.flatMap(entryRows)),
+    p_entries: jsonText(decision.charges.flatMap(entriesOf)),
     p_endings: jsonText(decision.charges.flatMap(endingRows)),
     p_progress: jsonText(notes.map(progressRow)),
     p_opened: jsonText(decision.opened.map(holdRow)),

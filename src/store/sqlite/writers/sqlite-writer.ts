@@ -130,8 +130,7 @@ export class SqliteWriter implements BatchWriter {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
     }
-    this.#entries.flush();
-    this.#turns.flush();
+    this.#turns.makeRoom();
     this.#deltas.write();
     this.#keySums.write();
     this.#attempts.write();
@@ -142,8 +141,8 @@ export class SqliteWriter implements BatchWriter {
     const { charge, record, response, outcomeRecord, turns = [], hasProgress, holdId, attempts = [] } = item;
     const key = this.#writtenKey(charge);
     const own = rowAttempt(item);
-    if (outcomeRecord === null) this.#entries.charge(key, charge, record, own);
-    else this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, own));
+    const entryId = this.#entries.insert(key, charge, record, own);
+    if (outcomeRecord !== null) this.#outcomes.insert(key.no, outcomeRecord, entryId);
     this.#deltas.add(key, charge);
     this.#keySums.add(key.no, charge, record);
     this.#caps.add(key, charge);
@@ -218,7 +217,7 @@ export class SqliteWriter implements BatchWriter {
       progress.chargeSoFar,
       progress.model,
       progress.requestedModel,
-      this.#rates.idOf(progress.rates),
+      this.#rates.keep(progress.rates),
       quantities && JSON.stringify(quantities),
       served && JSON.stringify(served),
       progress.labels,
