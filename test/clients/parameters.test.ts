@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
+import { waitFor } from "../support/wait.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { type Case, casesOf } from "./parameters/parameters.ts";
@@ -66,7 +67,12 @@ const request: Record<ClientDialectName, (access: Access, body: JsonObject) => P
   responses: async ({ url, key }, body) => {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
     const params = body as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming;
-    const { data, response } = await client.responses.create(params).withResponse();
+    const { data: created, response } = await client.responses.create(params).withResponse();
+    let data = created;
+    await waitFor(async () => {
+      if (data.status !== "completed") data = await client.responses.retrieve(created.id);
+      return data.status === "completed";
+    }, "the response to be completed");
     expect(data.output_text).not.toBe("");
     return response;
   },
@@ -104,8 +110,9 @@ function isFine(fate: string): boolean {
 /** Parameters whose value in the table asks for what the provider does anyway, or that never get into the body. */
 const harmless: Readonly<Record<ClientDialectName, readonly string[]>> = {
   chat: ["modalities"],
-  // Reasoning always comes back sealed, also where it is not asked for, and the gateway stores responses itself.
-  responses: ["include", "store"],
+  // Reasoning always comes back sealed, also where it is not asked for, and the gateway stores responses itself, as it runs them in the
+  // background.
+  responses: ["background", "include", "store"],
   // The package sends the last two as headers. They name things of the operator's account and are not forwarded.
   messages: ["thinking", "user_profile_id", "workspace_id"],
 };

@@ -128,6 +128,7 @@ function responsesOn(model: string): readonly [string, Call][] {
   const nameOf = (step: string) => `openai: responses on ${model}, ${step}`;
   const said = (text: string) => ({ type: "message", status: "completed", content: [{ text }] });
   const of = (step: string, field: string) => ({ $of: [nameOf(step), field] });
+  const ofStream = { $of: [nameOf("background, streamed"), 0, "response", "id"] };
   const calls: Readonly<Record<string, Call>> = {
     create: {
       method: "responses.create",
@@ -230,6 +231,32 @@ function responsesOn(model: string): readonly [string, Call][] {
       method: "agents.session",
       arguments: { model, asked: ["Hello", "Go on"] },
       gives: { roles: ["user", "assistant", "user", "assistant"], popped: "assistant", left: 3 },
+    },
+    background: {
+      method: "responses.create",
+      arguments: { model, input: "Take your time.", background: true },
+      gives: { status: "queued", background: true, output: [] },
+    },
+    "background, streamed": {
+      method: "responses.create",
+      arguments: { model, input: "Take your time.", background: true, stream: true },
+      gives: expect.arrayContaining([
+        expect.objectContaining({ type: "response.queued", sequence_number: 1 }),
+        expect.objectContaining({ type: "response.completed" }),
+      ]),
+    },
+    "background, resumed": {
+      method: "responses.retrieve",
+      arguments: { response_id: ofStream, stream: true, starting_after: 1 },
+      gives: expect.arrayContaining([
+        expect.objectContaining({ type: "response.in_progress", sequence_number: 2 }),
+        expect.objectContaining({ type: "response.completed" }),
+      ]),
+    },
+    "background, cancelled too late": {
+      method: "responses.cancel",
+      arguments: { response_id: ofStream },
+      gives: { status: "completed", output: [said("An errand")] },
     },
     delete: { method: "responses.delete", arguments: { response_id: of("create", "id") }, gives: null },
     "what is deleted": {

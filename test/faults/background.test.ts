@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { join } from "node:path";
 import { BackgroundClient, begun, parsed } from "../gateway/background/background-world.ts";
 import { type Answer, drip, heldBefore, silence } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -152,6 +153,20 @@ test("at a stop, one in progress fails once the grace is over, and a queued one 
   expect(byOutcome[0]).toBe("completed");
   expect(["failed", "interrupted"]).toContain(byOutcome[1] ?? "none");
   await expectSound();
+});
+
+test("one in a restored backup has failed, because it may have run since", async () => {
+  provider.script(silence());
+  const { id } = await client().create({});
+  await untilAsked(1);
+  const copy = join(sluice.folder, "copy.db");
+  expect((await sluice.cli("backup", copy)).code).toBe(0);
+  await sluice.kill9();
+  expect((await sluice.cli("restore", copy, "--yes")).code).toBe(0);
+  await restart();
+  expect(await client().get(id)).toMatchObject({ id, status: "failed", error: { code: "server_error" } });
+  expect((await client().call("POST", `/${id}/cancel`)).body).toMatchObject({ id, status: "failed" });
+  expect(provider.requests).toEqual([]);
 });
 
 const kills = process.env["SLUICE_SOAK"] === "1" ? 50 : 6;

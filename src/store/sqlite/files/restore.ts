@@ -53,9 +53,22 @@ export async function takeCopy(from: string, to: string): Promise<void> {
   const database = new Database(from, { readonly: true });
   try {
     await patiently(timeoutMs, () => copyDatabase(database, to));
+    forgetRunning(to);
     chownToFolderOwner(to);
   } finally {
     database.close();
+  }
+}
+
+/** Responses in the background may have run since the copy was made, so they do not run again. */
+function forgetRunning(file: string): void {
+  const copy = new Database(file, { readwrite: true, create: false });
+  try {
+    const tables = "SELECT name FROM sqlite_schema WHERE name = 'background_responses'";
+    if (copy.query(tables).get() !== null)
+      copy.run("DELETE FROM background_responses WHERE state <> 'ended'");
+  } finally {
+    copy.close();
   }
 }
 
