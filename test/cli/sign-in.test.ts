@@ -40,9 +40,22 @@ function newHome(): string {
   return home;
 }
 
+/** A second gateway, whose members share a token budget. */
+async function startWithBudget(): Promise<Sluice> {
+  const config = configFor({ url: "http://127.0.0.1:1", tail: signIn });
+  const other = await startSluice({ config, env: upstreamKeys });
+  await other.cli("accounts", "create", "--mode", "token_budget", "--label", "crowd", "--budget", "1000");
+  return other;
+}
+
 /** Runs `sluice login --sign-in`, approved by a person whom the proxy has signed in. */
 async function login(home: string, ...args: string[]) {
-  const child = Bun.spawn([...program(), "login", gateway.url, "--sign-in", "--no-browser", ...args], {
+  return loginAt(gateway.url, home, ...args);
+}
+
+async function loginAt(url: string, home: string, ...args: string[]) {
+  const { origin } = new URL(url);
+  const child = Bun.spawn([...program(), "login", url, "--sign-in", "--no-browser", ...args], {
     env: { HOME: home, PATH: process.env["PATH"] ?? "" },
     stdin: "ignore",
     stdout: "pipe",
@@ -54,10 +67,10 @@ async function login(home: string, ...args: string[]) {
     if (/code [A-Z]{4}-[A-Z]{4}\./.test(stderr)) break;
   }
   const [, code = ""] = /code ([A-Z]{4}-[A-Z]{4})\./.exec(stderr) ?? [];
-  const response = await fetch(`${gateway.url}/admin/api/v1/device/approve`, {
+  const response = await fetch(`${origin}/admin/api/v1/device/approve`, {
     method: "POST",
     body: JSON.stringify({ user_code: code }),
-    headers: { origin: gateway.url, "x-forwarded-email": "bob@example.com", "x-forwarded-for": "192.0.2.1" },
+    headers: { origin, "x-forwarded-email": "bob@example.com", "x-forwarded-for": "192.0.2.1" },
   });
   expect(response.status).toBe(200);
   const [stdout, exit] = await Promise.all([new Response(child.stdout).text(), child.exited]);
@@ -204,6 +217,23 @@ describe("a machine that is signed in", () => {
     expect(existsSync(file)).toBe(false);
   }, 60_000);
 });
+
+test("login --sign-in works below /token for an account with a token budget", async () => {
+  const other = await startWithBudget();
+  try {
+    const home = newHome();
+    const url = `${other.url}/token`;
+    expect((await loginAt(url, home)).exit).toBe(0);
+    const { stdout } = await run(home, "token", "--url", url);
+    const headers = { authorization: `Bearer ${stdout.trim()}` };
+    expect((await fetch(`${url}/v1/models`, { headers })).status).toBe(200);
+    expect((await fetch(`${other.url}/v1/models`, { headers })).status).toBe(401);
+    expect((await run(home, "logout", url)).code).toBe(0);
+    expect((await fetch(`${url}/v1/models`, { headers })).status).toBe(401);
+  } finally {
+    await other.dispose();
+  }
+}, 60_000);
 
 test("login --sign-in --for codex writes the command that prints a token, and no token", async () => {
   const home = newHome();
