@@ -34,7 +34,6 @@ CREATE TABLE sign_ins (
 );
 CREATE INDEX sign_ins_by_person ON sign_ins (person);
 CREATE INDEX sign_ins_by_revision ON sign_ins (revision);
-CREATE INDEX sign_ins_by_use ON sign_ins (used_at_ms);
 
 -- Charges with who and what they were for: a cap of models counts what a fallback serves for the model that was requested, too.
 CREATE OR REPLACE VIEW counted_charges AS
