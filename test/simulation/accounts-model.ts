@@ -24,6 +24,12 @@ interface Denial {
   readonly endsMs: number;
 }
 
+interface ModelCharge {
+  readonly charged: number;
+  /** The part above the caps of a postpaid account, which is an entry of its own. */
+  readonly owed: number;
+}
+
 /** What a rejection must say: its code, and when the limit that it names resets. */
 export interface ExpectedRefusal {
   readonly code: string;
@@ -42,6 +48,8 @@ export class AccountsModel {
   readonly holds = new Map<string, ModelHold>();
   /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
   readonly #charged = new Map<string, BilledItem & { readonly amount: number }>();
+  /** When the hold that was asked for last counts. */
+  #askedAtMs = 0;
   /** When the database let a cap begin, by its number, and how much had been charged by then. */
   readonly #begun = new Map<number, { readonly periodMs: number; readonly charges: number }>();
 
@@ -79,6 +87,7 @@ export class AccountsModel {
     const account = this.account(spender.accountId);
     const caps = this.capsOf(spender);
     const countedAtMs = Math.max(nowMs, account.countedAtMs, ...caps.map(({ period }) => period));
+    this.#askedAtMs = countedAtMs;
     account.see(countedAtMs);
     for (const cap of caps) cap.see(countedAtMs);
     const denials = [
@@ -119,6 +128,7 @@ export class AccountsModel {
 
   open(hold: ModelHold): void {
     const account = this.account(hold.accountId);
+    assert.equal(hold.countedAtMs, this.#askedAtMs, "it counts at another time");
     account.countedAtMs = hold.countedAtMs;
     for (const cap of this.capsOf(hold)) assert(cap.isCurrent(hold), "it counts in another period");
     this.holds.set(hold.id, hold);
@@ -129,12 +139,13 @@ export class AccountsModel {
   }
 
   /** What settling must charge: the hold's amount plus what is not reserved, within every limit. A postpaid account owes the rest. */
-  settle(hold: ModelHold, cost: number): number {
+  settle(hold: ModelHold, cost: number, waived: number): ModelCharge {
     const account = this.account(hold.accountId);
     const isPast = hold.periodStartMs !== account.period;
     const free = Math.max(0, account.balance - this.heldOf(account));
     const most = isPast ? hold.amount : hold.amount + free;
-    const payable = Math.max(0, Math.min(cost, account.isCredit ? Math.min(most, account.balance) : most));
+    const allowed = account.isCredit ? Math.min(most, account.balance) : most;
+    const payable = Math.max(0, Math.min(cost - waived, allowed));
     let covered = payable;
     const caps = this.capsOf(hold);
     for (const cap of caps) {
@@ -148,7 +159,7 @@ export class AccountsModel {
     if (!isPast) account.periodUsed += charged;
     for (const cap of caps) if (cap.isCurrent(hold)) cap.used += charged;
     this.#charged.set(hold.id, { ...hold, amount: charged });
-    return charged;
+    return { charged, owed: charged - covered };
   }
 
   /** What operators have changed. `begun` has a total of every cap that is new. */

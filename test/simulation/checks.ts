@@ -95,13 +95,16 @@ export async function checkExchanges(
     ({ exchangeId }) => exchangeId,
   );
   for (const [exchangeId, found] of charges) assert.equal(found.length, 1, `${exchangeId} was charged twice`);
-  for (const { hold, isDurable, charged } of exchanges) {
+  for (const { hold, isDurable, charged, owed: owedInAll } of exchanges) {
     const found = charges.get(hold.id)?.[0];
     const owed = entries.filter(
       ({ kind, exchangeId, amount }) => kind === "overrun" && exchangeId === hold.id && amount < 0,
     );
     const paid = owed.reduce((sum, { amount }) => sum - amount, 0 - (found?.amount ?? 0));
-    if (isDurable) assert.equal(found === undefined ? null : paid, charged);
+    if (isDurable) {
+      assert.equal(found === undefined ? null : paid, charged);
+      assert.equal(paid + (found?.amount ?? 0), owedInAll, "what is above the caps is an entry of its own");
+    }
     if (hold.state === "released" && found !== undefined) assert.equal(found.outcome, "interrupted");
   }
   for (const { holdId, chargeSoFar } of interrupted) {

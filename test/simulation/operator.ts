@@ -56,6 +56,11 @@ export function costOf(random: SeededRandom, held: number): number {
   return held + random.between(1, random.chance(0.4) ? 3_000 : 300);
 }
 
+/** The part of a cost that is not charged in any case, as of a response that was not delivered. */
+export function waivedOf(random: SeededRandom, cost: number): number {
+  return random.chance(0.2) ? random.between(0, cost) : 0;
+}
+
 /** Lets the model know these keys and their accounts as they are in the database. */
 export async function learn(store: Store, model: AccountsModel, keyIds: Iterable<string>): Promise<void> {
   const keys = await Promise.all(Array.from(keyIds, (id) => store.findKey(id)));

@@ -17,7 +17,7 @@ import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgre
 import { summarizeUsage } from "../support/usage.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkRefusal } from "./checks.ts";
-import { costOf, learn, models, operate, populate, replacementOf } from "./operator.ts";
+import { costOf, learn, models, operate, populate, replacementOf, waivedOf } from "./operator.ts";
 import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
@@ -126,9 +126,10 @@ class SharedSimulation {
     const hold = this.#takeRunning();
     if (hold === undefined) return;
     const cost = costOf(this.#random, hold.amount);
-    const charged = this.#model.settle(hold, cost);
+    const waived = waivedOf(this.#random, cost);
+    const { charged } = this.#model.settle(hold, cost, waived);
     const atMs = this.#clock.wallMs();
-    const settled = await this.#accounts.settle(hold, settlement(hold, cost, {}, { atMs }));
+    const settled = await this.#accounts.settle(hold, settlement(hold, cost, { waived }, { atMs }));
     assert.deepEqual(settled, { charged, overrun: cost - charged });
     assert.equal(hold.charged, charged);
     // A second end finds the hold closed, and changes nothing.

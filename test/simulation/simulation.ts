@@ -9,7 +9,7 @@ import { costing } from "../support/rates.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
-import { costOf, models, operate, populate, replacementOf } from "./operator.ts";
+import { costOf, models, operate, populate, replacementOf, waivedOf } from "./operator.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
@@ -17,6 +17,7 @@ export interface Exchange {
   readonly hold: Hold;
   produced: number;
   charged: number | null;
+  owed: number;
   isDurable: boolean;
 }
 
@@ -93,7 +94,7 @@ export class Simulation {
     else if (choice <= 92) await this.#moveClock();
     else if (choice <= 94) await this.#lock();
     else if (choice <= 97) await this.#becomeQuiet();
-    else if (choice <= 99) await this.#turnOfTheEventLoop();
+    else if (choice <= 98) await this.#turnOfTheEventLoop();
     else await this.#crash();
     checkMemory(this.#life.ledger, this.#model, this.#clock.wallMs());
   }
@@ -117,7 +118,7 @@ export class Simulation {
       const hold = this.#life.ledger.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");
       this.#model.open(hold);
-      const exchange = { hold, produced: 0, charged: null, isDurable: false };
+      const exchange = { hold, produced: 0, charged: null, owed: 0, isDurable: false };
       this.#running.push(exchange);
       this.#exchanges.push(exchange);
     } catch (error) {
@@ -158,9 +159,11 @@ export class Simulation {
     const isCancelled = this.#random.chance(0.3);
     const ending = isCancelled ? ({ outcome: "cancelled", record: null, basis: "estimated" } as const) : {};
     const atMs = this.#clock.wallMs();
-    const settling = this.#life.ledger.settle(hold, settlement(hold, cost, ending, { atMs }));
-    const charged = this.#model.settle(hold, cost);
+    const waived = waivedOf(this.#random, cost);
+    const settling = this.#life.ledger.settle(hold, settlement(hold, cost, { ...ending, waived }, { atMs }));
+    const { charged, owed } = this.#model.settle(hold, cost, waived);
     exchange.charged = charged;
+    exchange.owed = owed;
     const known = settling.then((settled) => {
       assert.deepEqual([settled?.charged, settled?.overrun], [charged, cost - charged]);
       exchange.isDurable = true;
