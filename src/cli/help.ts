@@ -68,8 +68,23 @@ export function newDataCommand(name: string, summary: string): SluiceCommand {
     .addOption(sharedOption("--config <file>", "the configuration that sets them (SLUICE_CONFIG)"));
 }
 
+/** A command that performs operations of the admin API, on this machine or at a gateway elsewhere. */
+export function newOperationCommand(name: string, summary: string): SluiceCommand {
+  return newDataCommand(name, summary).addOption(
+    sharedOption(
+      "--gateway <url|name>",
+      "a gateway elsewhere, called with SLUICE_TOKEN or a remembered token",
+    ),
+  );
+}
+
+/** Whether the command can be performed at a gateway elsewhere. */
+export function isRemoteCapable(command: Command): boolean {
+  return command.options.some(({ long }) => long === "--gateway");
+}
+
 export function newKeyCommand(name: string, summary: string): SluiceCommand {
-  return newDataCommand(name, summary).argument("<key>", "its id, prefix or label");
+  return newOperationCommand(name, summary).argument("<key>", "its id, prefix or label");
 }
 
 /** Adds `--csv`, which every list and report has in addition to `--json`. */

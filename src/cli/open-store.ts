@@ -33,7 +33,11 @@ export async function withStore<Result>(
   { create = false, writes = create }: StoreUse,
   work: (context: StoreContext) => Promise<Result>,
 ): Promise<Result> {
-  const { env, cwd } = terminal;
+  const { env, cwd, gateway } = terminal;
+  if (gateway !== undefined)
+    throw new CommandError(
+      "this works on the machine that it runs on, so --gateway does not apply; run it there",
+    );
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });

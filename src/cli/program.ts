@@ -14,6 +14,7 @@ import { connectCommand } from "./commands/connect.ts";
 import { contentDeleteCommand } from "./commands/content/delete.ts";
 import { contentRekeyCommand } from "./commands/content/rekey.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { gatewaysCommands } from "./commands/gateways.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
@@ -86,6 +87,7 @@ const commands: readonly CommandMaker[] = [
     configSchemaCommand,
     configImportCommands,
   ]),
+  gatewaysCommands,
   adminTokensCommands,
   sessionsCommands,
   signInsCommands,

@@ -6,21 +6,49 @@ import { printable } from "../base/text/printable.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreError } from "../store/store.ts";
-import { buildProgram } from "./program.ts";
+import { isRemoteCapable } from "./help.ts";
+import { buildProgram, fullName } from "./program.ts";
 import { plain, type Style } from "./terminal/style.ts";
 import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], unguarded: Terminal): Promise<number> {
-  const terminal = guarded(unguarded);
   const json = argv.includes("--json");
+  let terminal = guarded(unguarded);
   try {
+    const { words, gateway } = takeGateway(argv);
+    terminal = { ...terminal, gateway };
     const program = buildProgram(terminal, json);
-    await program.parseAsync(expandHelpAliases(argv, program), { from: "user" });
+    if (gateway !== undefined) program.hook("preAction", (_, command) => rejectHere(command));
+    await program.parseAsync(expandHelpAliases(words, program), { from: "user" });
     return 0;
   } catch (error) {
     return reportError(error, terminal, json);
   }
+}
+
+interface AddressedWords {
+  readonly words: readonly string[];
+  readonly gateway: string | undefined;
+}
+
+/** `--gateway` can be before or after the command. */
+function takeGateway(argv: readonly string[]): AddressedWords {
+  const end = argv.indexOf("--");
+  const place = argv.findIndex((word, index) => /^--gateway(=|$)/.test(word) && (end === -1 || index < end));
+  const word = argv[place];
+  if (word === undefined) return { words: argv, gateway: undefined };
+  const isJoined = word.includes("=");
+  const gateway = isJoined ? word.slice(word.indexOf("=") + 1) : argv[place + 1];
+  if (gateway === undefined || gateway === "") throw new Misuse("--gateway needs an address or a name");
+  return { words: argv.toSpliced(place, isJoined ? 1 : 2), gateway };
+}
+
+function rejectHere(command: Command): void {
+  if (isRemoteCapable(command)) return;
+  throw new CommandError(
+    `\`${fullName(command)}\` works on the machine that it runs on, so --gateway does not apply; run it there`,
+  );
 }
 
 function reportError(error: unknown, terminal: Terminal, json: boolean): number {

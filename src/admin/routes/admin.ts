@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
+import { adminBase } from "../../base/requests/admin-base.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
@@ -18,7 +19,6 @@ import { operationsOf } from "./operations.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
-export const adminBase = "/admin/api/v1";
 /** The base path of the self-service page: for members who signed in, and for those who present a key instead. */
 export const memberBase = "/usage/api/v1";
 

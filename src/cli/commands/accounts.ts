@@ -16,7 +16,7 @@ import {
   choiceOption,
   type DataOptions,
   group,
-  newDataCommand,
+  newOperationCommand,
   type SluiceCommand,
   withCsv,
 } from "../help.ts";
@@ -40,7 +40,7 @@ export function accountsCommands(terminal: Terminal): Command {
 }
 
 function newAccountCommand(name: string, summary: string): SluiceCommand {
-  return newDataCommand(name, summary).argument("<account>", "its id or label");
+  return newOperationCommand(name, summary).argument("<account>", "its id or label");
 }
 
 function pathOf(name: string): string {
@@ -92,7 +92,7 @@ function termsOf(options: TermOptions) {
 }
 
 function createCommand(terminal: Terminal): Command {
-  const command = newDataCommand("create", "Create an account that several keys share")
+  const command = newOperationCommand("create", "Create an account that several keys share")
     .addOption(
       choiceOption("mode", keyModes, "what its keys spend: credits or a token budget").makeOptionMandatory(),
     )
@@ -122,7 +122,7 @@ function createCommand(terminal: Terminal): Command {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List shared accounts"))
+  return withCsv(newOperationCommand("list", "List shared accounts"))
     .examples("sluice accounts list")
     .action(async (options: DataOptions & CsvOption) => {
       await withOperations(terminal, options, {}, async (client) => {

@@ -4,7 +4,7 @@ import type { AuditView } from "../../admin/system/schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { csvOnly, type ListColumn, printList } from "../terminal/list.ts";
 import { second, type Terminal } from "../terminal/terminal.ts";
@@ -18,7 +18,7 @@ const defaultLimit = 50;
 
 export function auditLogCommand(terminal: Terminal): Command {
   const when = "24h, 7d, yesterday, 2026-10, a date or a time";
-  return withCsv(newDataCommand("audit-log", "List who changed what, newest first"))
+  return withCsv(newOperationCommand("audit-log", "List who changed what, newest first"))
     .option("--search <text>", "match any text: actor, address, action, target or detail")
     .option("--since <when>", `${when} (default: all)`, (text) => since(text))
     .option("--until <when>", "only changes before, in the same format", (text) => since(text))

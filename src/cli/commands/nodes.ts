@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { NodeView } from "../../admin/system/schema.ts";
 import { count } from "../../base/text/plural.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { CommandError, fromNow, moment, span, type Terminal } from "../terminal/terminal.ts";
 
 export function nodesCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("nodes", "List the gateways that share the database"))
+  return withCsv(newOperationCommand("nodes", "List the gateways that share the database"))
     .examples(
       ["sluice nodes --store postgres://sluice@db/sluice", "the gateways and their requests in progress"],
       ["sluice nodes --json", "as JSON"],

@@ -4,7 +4,7 @@ import type { DeletedResponsesView, StoredResponsesView } from "../../admin/resp
 import { plural } from "../../base/text/plural.ts";
 import { size } from "../../base/text/size.ts";
 import { confirm, type YesOption } from "../confirm.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import { segment } from "../operations/client.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, csvOnly } from "../terminal/list.ts";
@@ -16,7 +16,7 @@ interface KeyOption {
 
 export function responsesListCommand(terminal: Terminal): Command {
   return withCsv(
-    newDataCommand("list", "Show number, size and age of a key's stored responses and conversations"),
+    newOperationCommand("list", "Show number, size and age of a key's stored responses and conversations"),
   )
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "without their content"])
@@ -42,7 +42,7 @@ export function responsesListCommand(terminal: Terminal): Command {
 const columns = csvOnly("key", "responses", "conversations", "bytes", "oldest", "newest");
 
 export function responsesDeleteCommand(terminal: Terminal): Command {
-  return newDataCommand("delete", "Delete all stored responses and conversations of a key")
+  return newOperationCommand("delete", "Delete all stored responses and conversations of a key")
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .option("--yes", "skip confirmation")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])

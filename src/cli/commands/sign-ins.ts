@@ -3,7 +3,7 @@ import type { AllowedView, RevokeBody, RevokedView, SignInView } from "../../adm
 import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { confirm, type YesOption } from "../confirm.ts";
-import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, group, newOperationCommand, withCsv } from "../help.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { Misuse, moment, printDone, type Terminal } from "../terminal/terminal.ts";
@@ -22,7 +22,9 @@ interface ListOptions extends DataOptions, CsvOption {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List the programs that people have signed in, the latest first"))
+  return withCsv(
+    newOperationCommand("list", "List the programs that people have signed in, the latest first"),
+  )
     .option("--person <name>", "only of this person")
     .examples("sluice sign-ins list --person ada@example.com")
     .action(async ({ person, ...options }: ListOptions) => {
@@ -55,7 +57,7 @@ interface RevokeOptions extends DataOptions, YesOption {
 }
 
 function revokeCommand(terminal: Terminal): Command {
-  return newDataCommand("revoke", "End one sign-in, or all of a person, on every gateway")
+  return newOperationCommand("revoke", "End one sign-in, or all of a person, on every gateway")
     .argument("[id]", "the sign-in, as in the list")
     .option("--person <name>", "all sign-ins of this person")
     .option("--yes", "skip confirmation")
@@ -78,7 +80,7 @@ function revokeCommand(terminal: Terminal): Command {
 }
 
 function allowCommand(terminal: Terminal): Command {
-  return newDataCommand("allow", "Let a person sign in again whose key for sign-ins was revoked")
+  return newOperationCommand("allow", "Let a person sign in again whose key for sign-ins was revoked")
     .argument("<person>", "the person")
     .examples("sluice sign-ins allow ada@example.com")
     .action(async (person: string, options: DataOptions) => {

@@ -6,7 +6,7 @@ import type {
 } from "../../admin/accounts/statement-schema.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import { count, plural } from "../../base/text/plural.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
@@ -17,7 +17,7 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function statementCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("statement", "Print a monthly account statement"))
+  return withCsv(newOperationCommand("statement", "Print a monthly account statement"))
     .option("--month <month>", "such as 2026-10, UTC (default: last month)")
     .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
     .examples(

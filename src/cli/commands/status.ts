@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AlertView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import type { OperationClient } from "../operations/client.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
@@ -13,7 +13,7 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function statusCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("status", "Show active alerts, the most urgent first"))
+  return withCsv(newOperationCommand("status", "Show active alerts, the most urgent first"))
     .option(
       "--check",
       "exit with 1 if an alert is critical or a warning, and not acknowledged, or if the gateway of this folder does not run (default: always 0)",

@@ -9,7 +9,7 @@ import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, rangeQuery, sinceHelp, type TimeOptions, timeText, untilHelp } from "../chosen-time.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
 import type { OperationClient } from "../operations/client.ts";
 import { withOperations } from "../operations/with-operations.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
@@ -23,7 +23,7 @@ interface Options extends DataOptions, CsvOption, TimeOptions {
 }
 
 export function usageCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("usage", "Report requests, tokens and cost"))
+  return withCsv(newOperationCommand("usage", "Report requests, tokens and cost"))
     .option("--key <key>", "only this key, by id, prefix or label")
     .option("--account <account>", "only what was billed to this account")
     .option("--since <when>", sinceHelp, (text) => since(text))

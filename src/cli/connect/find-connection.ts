@@ -44,11 +44,11 @@ export function gatewayUrl(options: ConnectOptions, terminal: Terminal): string 
 }
 
 /** Clients add `/v1` themselves where they need it. */
-export function baseUrl(text: string): string {
+export function baseUrl(text: string, what = "--url"): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isPlain = url?.search === "" && url.hash === "" && url.username === "" && url.password === "";
   if (url === null || !isPlain || !/^https?:$/.test(url.protocol) || /['"\\$`\s]/.test(url.href)) {
-    throw new Misuse(`--url is "${text}"; pass the gateway's address, such as https://gateway.example.com`);
+    throw new Misuse(`${what} is "${text}"; pass the gateway's address, such as https://gateway.example.com`);
   }
   return url.href.replace(/\/+$/, "").replace(/\/v1$/, "");
 }

@@ -4,6 +4,7 @@ import { nameOfDatabase } from "../../store/open.ts";
 import { isServed } from "../../store/open-content.ts";
 import type { PostgresLocation } from "../../store/settings.ts";
 import { StoreError } from "../../store/store.ts";
+import { remoteGateway } from "../gateways/remote.ts";
 import type { DataOptions } from "../help.ts";
 import { rejectUnusable } from "../open-store.ts";
 import { servedPid } from "../serve/files-for-commands.ts";
@@ -31,16 +32,8 @@ export async function withOperations<Result>(
   { create = false, writes = create, content = false }: OperationUse,
   work: (client: OperationClient) => Promise<Result>,
 ): Promise<Result> {
-  const { env, cwd } = terminal;
-  const { config: file, data } = options;
-  const address = locateStore({ file, store: options.store, env, cwd });
-  const dir = locateData({ file, data, env, cwd });
-  const reach = () => reached({ dir, address, options, terminal, create, writes, content });
-  const first = await reach();
-  const gateway = first instanceof SocketTransport ? first.gateway : null;
-  const database = gateway?.store ?? (address && nameOfDatabase(address));
-  const place = database === null ? { data_folder: dir } : { store: database };
-  const client = new OperationClient(new Reaching(first, reach), place, gateway);
+  const client =
+    remoteGateway(terminal, options) ?? (await openHere(terminal, options, { create, writes, content }));
   try {
     const result = await work(client);
     // In JSON it is a field of the result.
@@ -51,11 +44,31 @@ export async function withOperations<Result>(
   }
 }
 
-/** Calls operations that only a running gateway can do. Null if none runs on the data. */
+async function openHere(
+  terminal: Terminal,
+  options: DataOptions,
+  { create, writes, content }: Required<OperationUse>,
+): Promise<OperationClient> {
+  const { env, cwd } = terminal;
+  const { config: file, data } = options;
+  const address = locateStore({ file, store: options.store, env, cwd });
+  const dir = locateData({ file, data, env, cwd });
+  const reach = () => reached({ dir, address, options, terminal, create, writes, content });
+  const first = await reach();
+  const gateway = first instanceof SocketTransport ? first.gateway : null;
+  const database = gateway?.store ?? (address && nameOfDatabase(address));
+  const place = database === null ? { data_folder: dir } : { store: database };
+  return new OperationClient(new Reaching(first, reach), place, gateway);
+}
+
+/** Calls operations that only a running gateway can perform, here or elsewhere. Null if none runs on the data. */
 export async function runningGateway(
-  { env, cwd }: Terminal,
+  terminal: Terminal,
   options: DataOptions,
 ): Promise<OperationClient | null> {
+  const remote = remoteGateway(terminal, options);
+  if (remote !== null) return remote;
+  const { env, cwd } = terminal;
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });

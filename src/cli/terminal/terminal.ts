@@ -10,6 +10,8 @@ import { type Style, styleFor } from "./style.ts";
 export interface Terminal {
   readonly env: Environment;
   readonly cwd: string;
+  /** A gateway elsewhere, as `--gateway` names it. */
+  readonly gateway?: string | undefined;
   /** One or more lines to stdout: the result, and nothing but the result. */
   print(text: string): void;
   /** One or more lines to stderr: notes, warnings, questions and errors. */

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { actorName } from "../../../src/admin/auth/actor.ts";
-import { adminBase } from "../../../src/admin/routes/admin.ts";
 import type { Page } from "../../../src/admin/routes/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
+import { adminBase } from "../../../src/base/requests/admin-base.ts";
 import { signIn, startAdmin } from "../routes/fixtures.ts";
 
 test("two sessions have two names, each the same every time, and none tells the session's id", () => {

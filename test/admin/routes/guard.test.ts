@@ -1,7 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { adminBase, memberBase } from "../../../src/admin/routes/admin.ts";
+import { memberBase } from "../../../src/admin/routes/admin.ts";
 import type { Page } from "../../../src/admin/routes/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
+import { adminBase } from "../../../src/base/requests/admin-base.ts";
 import { signIn, startAdmin, token } from "./fixtures.ts";
 
 interface Document {

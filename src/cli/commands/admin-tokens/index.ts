@@ -8,7 +8,7 @@ import {
   choiceOption,
   type DataOptions,
   group,
-  newDataCommand,
+  newOperationCommand,
   withCsv,
 } from "../../help.ts";
 import { segment } from "../../operations/client.ts";
@@ -31,7 +31,7 @@ interface CreateOptions extends DataOptions {
 }
 
 function createCommand(terminal: Terminal): Command {
-  return newDataCommand("create", "Create a token; it is shown only once")
+  return newOperationCommand("create", "Create a token; it is shown only once")
     .requiredOption("--label <text>", "name of the token in the audit log")
     .addOption(
       choiceOption("role", ["admin", "viewer"], "a viewer is read-only (default: admin)").default("admin"),
@@ -48,7 +48,7 @@ function createCommand(terminal: Terminal): Command {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List the tokens, without their secrets")).action(
+  return withCsv(newOperationCommand("list", "List the tokens, without their secrets")).action(
     async (options: DataOptions & CsvOption) => {
       await withOperations(terminal, options, {}, async (client) => {
         const rows = await client.list<AdminTokenView>("/admin-tokens");
@@ -75,7 +75,7 @@ const columns: readonly ListColumn<AdminTokenView>[] = [
 ];
 
 function revokeCommand(terminal: Terminal): Command {
-  return newDataCommand("revoke", "Revoke a token permanently, and end the sessions started with it")
+  return newOperationCommand("revoke", "Revoke a token permanently, and end the sessions started with it")
     .argument("<token>", "its id or label")
     .option("--yes", "skip confirmation")
     .examples(

@@ -3,7 +3,7 @@ import { iso } from "../../../admin/moments.ts";
 import type { AcknowledgedView } from "../../../admin/system/alert-schema.ts";
 import { alertKindNames } from "../../../alerts/alert.ts";
 import { expiry } from "../../arguments.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, newOperationCommand } from "../../help.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { printDone, type Terminal } from "../../terminal/terminal.ts";
 
@@ -12,7 +12,7 @@ interface Options extends DataOptions {
 }
 
 export function alertsAcknowledgeCommand(terminal: Terminal): Command {
-  return newDataCommand("ack", "Acknowledge the alerts of a kind until a day")
+  return newOperationCommand("ack", "Acknowledge the alerts of a kind until a day")
     .addArgument(new Argument("<kind>", "the kind, as `sluice status` lists it").choices(alertKindNames))
     .requiredOption("--until <when>", "how long, such as 30d, or a date", expiry)
     .examples("sluice alerts ack price_outdated --until 30d")

@@ -4,7 +4,13 @@ import { configTextDocument, type RunningConfig } from "../../../admin/config/co
 import type { ConfigChangeView, ConfigReloadView } from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import type { YesOption } from "../../confirm.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import {
+  type CsvOption,
+  type DataOptions,
+  newDataCommand,
+  newOperationCommand,
+  withCsv,
+} from "../../help.ts";
 import { OperationRejected } from "../../operations/client.ts";
 import { runningGateway } from "../../operations/with-operations.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
@@ -102,7 +108,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[]
 }
 
 export function configReloadCommand(terminal: Terminal): Command {
-  return newDataCommand("reload", "Load the configuration on disk into the running gateway")
+  return newOperationCommand("reload", "Load the configuration on disk into the running gateway")
     .examples(["sluice config diff && sluice config reload", "review first"])
     .addHelpText(
       "after",

@@ -9,7 +9,7 @@ import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
-import { choiceOption, type DataOptions, newDataCommand, newKeyCommand } from "../../help.ts";
+import { choiceOption, type DataOptions, newKeyCommand, newOperationCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions, oppositeOptions } from "../../key-options.ts";
 import { showKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
@@ -31,7 +31,7 @@ interface Options extends DataOptions {
 
 export function keysCreateCommand(terminal: Terminal): Command {
   const { label, ...limits } = keyOptions("create");
-  const command = newDataCommand("create", "Create a key; its secret is shown only once")
+  const command = newOperationCommand("create", "Create a key; its secret is shown only once")
     .addOption(choiceOption("mode", keyModes, "what the key spends: credits or a token budget"))
     .option("--account <account>", "bill this account, by id or label; the key gets its mode")
     .option("--postpaid", "postpaid: no balance needed, only caps limit it")

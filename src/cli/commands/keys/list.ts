@@ -8,7 +8,7 @@ import { ownAccountId } from "../../../base/own-account.ts";
 import { tagsText } from "../../../base/requests/labels.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { balanceText } from "../../account-output.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import type { OperationClient } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
@@ -21,7 +21,7 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function keysListCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List all keys with their remaining balance"))
+  return withCsv(newOperationCommand("list", "List all keys with their remaining balance"))
     .option("--search <text>", "part of the label, or the start of the id or prefix")
     .option("--owner <name>", "only this owner's keys")
     .examples(

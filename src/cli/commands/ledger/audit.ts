@@ -5,14 +5,16 @@ import { plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { since } from "../../arguments.ts";
 import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
-import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, choiceOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { startProgress } from "../../terminal/progress.ts";
 import { CommandFailed, type Terminal } from "../../terminal/terminal.ts";
 
 export function ledgerAuditCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("audit", "Recompute every charge and every total, and report differences"))
+  return withCsv(
+    newOperationCommand("audit", "Recompute every charge and every total, and report differences"),
+  )
     .option("--deep", "also check the times of every request")
     .examples(["sluice ledger audit", "exit status 1 when anything differs"])
     .addHelpText(
@@ -47,7 +49,7 @@ interface Options extends DataOptions, CsvOption, TimeOptions {
 }
 
 export function ledgerExportCommand(terminal: Terminal): Command {
-  return newDataCommand("export", "Write the ledger's entries to stdout, oldest first")
+  return newOperationCommand("export", "Write the ledger's entries to stdout, oldest first")
     .addOption(
       choiceOption("format", ["csv", "jsonl"], "comma-separated, or one JSON object a line (default: csv)"),
     )

@@ -4,7 +4,7 @@ import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts
 import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
 import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { withStore } from "../../open-store.ts";
 import { runningGateway } from "../../operations/with-operations.ts";
@@ -14,7 +14,7 @@ import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 type Options = DataOptions & CsvOption & { readonly all?: true };
 
 export function modelsListCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List the models that the gateway serves, with their prices"))
+  return withCsv(newOperationCommand("list", "List the models that the gateway serves, with their prices"))
     .option("--all", "also models that lists leave out, such as dated ids")
     .examples(
       ["sluice models list", "of the gateway on this data folder, or of the file if none runs"],
@@ -40,7 +40,8 @@ async function runningModels(
   const query = options.all ? {} : { listed: true };
   const models = await client.list<ConfiguredModelView>("/models", query);
   const { address, gateway, name } = client;
-  terminal.note(terminal.noteStyle.dim(`# the gateway at ${address} (pid ${gateway?.pid}, data in ${name})`));
+  const where = gateway === null ? "" : ` (pid ${gateway.pid}, data in ${name})`;
+  terminal.note(terminal.noteStyle.dim(`# the gateway at ${address}${where}`));
   return models;
 }
 

@@ -5,7 +5,7 @@ import { printable } from "../../../base/text/printable.ts";
 import type { RequestOutcome } from "../../../store/store.ts";
 import { atLeastOne } from "../../arguments.ts";
 import { chosenTime, rangeQuery, timeText } from "../../chosen-time.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
@@ -21,7 +21,7 @@ const rowsPerPage = 500;
 
 export function requestsListCommand(terminal: Terminal): Command {
   return withRequestFilters(
-    withCsv(newDataCommand("list", "List requests, newest first, with their outcome")),
+    withCsv(newOperationCommand("list", "List requests, newest first, with their outcome")),
   )
     .option("--limit <n>", `maximum number of rows (default: ${defaultLimit})`, atLeastOne)
     .examples(

@@ -9,7 +9,7 @@ import { knownSecrets } from "../../../base/secrets/secrets.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { ContentArchive } from "../../../content/archive.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, newOperationCommand } from "../../help.ts";
 import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
 import { segment } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
@@ -19,7 +19,7 @@ import { CommandError, printJson, second, span, type Terminal } from "../../term
 import { paintOutcome } from "./list.ts";
 
 export function requestsShowCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Show why a request ended as it did")
+  return newOperationCommand("show", "Show why a request ended as it did")
     .argument("<id>", "the x-request-id of the response, or the id that the client sent")
     .option("--content", "the recorded content of the request and its response, as JSON")
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")

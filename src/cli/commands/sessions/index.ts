@@ -3,7 +3,7 @@ import type { SessionListView, SessionsEndedView } from "../../../admin/auth/ses
 import { plural } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, group, newOperationCommand, withCsv } from "../../help.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -17,7 +17,7 @@ export function sessionsCommands(terminal: Terminal): Command {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List who is signed in to the dashboard"))
+  return withCsv(newOperationCommand("list", "List who is signed in to the dashboard"))
     .examples("sluice sessions list")
     .action(async (options: DataOptions & CsvOption) => {
       await withOperations(terminal, options, {}, async (client) => {
@@ -44,7 +44,7 @@ interface EndOptions extends DataOptions, YesOption {
 }
 
 function endCommand(terminal: Terminal): Command {
-  return newDataCommand("end", "Sign a person out of the dashboard, on every gateway")
+  return newOperationCommand("end", "Sign a person out of the dashboard, on every gateway")
     .requiredOption("--person <name>", "the person, as in the list")
     .option("--tokens", "also revoke the admin tokens that the person created")
     .option("--yes", "skip confirmation")

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Sluice, startSluice } from "../support/sluice.ts";
+import { newPlace, type Place, sluice } from "./fixtures.ts";
+
+let gateway: Sluice;
+let admin: string;
+let viewer: string;
+
+beforeAll(async () => {
+  gateway = await startSluice();
+  const tokenOf = (role: string) =>
+    gateway.cliJson<{ token: string }>("admin-tokens", "create", "--label", `of-${role}`, "--role", role);
+  admin = (await tokenOf("admin")).token;
+  viewer = (await tokenOf("viewer")).token;
+});
+afterAll(() => gateway.dispose());
+
+/** A machine without a gateway, whose proxy would swallow what is sent to it. */
+function elsewhere(env: Record<string, string> = {}): Place {
+  const place = newPlace();
+  return { ...place, env: { HOME: place.folder, HTTP_PROXY: "http://127.0.0.1:1", ...env } };
+}
+
+test("a command is performed at the gateway that --gateway names, before or after the command", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: admin });
+  const before = await sluice(
+    place,
+    "--gateway",
+    gateway.url,
+    "keys",
+    "create",
+    "--mode",
+    "credit",
+    "--json",
+  );
+  expect(JSON.parse(before.stdout)).toMatchObject({ mode: "credit", gateway: gateway.url });
+  const after = await sluice(place, "keys", "list", `--gateway=${gateway.url}`, "--json");
+  expect(JSON.parse(after.stdout)).toEqual(await gateway.cliJson<object>("keys", "list"));
+  expect(existsSync(join(place.folder, "sluice-data"))).toBe(false);
+});
+
+test("a remembered gateway is called by its name, and by no name once it is used; data that is named comes first", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: admin });
+  expect((await sluice(place, "gateways", "add", "work", gateway.url)).code).toBe(0);
+  const file = join(place.folder, ".config", "sluice", "gateways.json");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const later = { ...place, env: { HOME: place.folder } };
+  expect((await sluice(later, "--gateway", "work", "keys", "list")).code).toBe(0);
+  expect((await sluice(later, "keys", "list")).stderr).toContain("there is no data in ./sluice-data yet");
+  await sluice(later, "gateways", "use", "work");
+  expect((await sluice(later, "keys", "list")).code).toBe(0);
+  expect((await sluice(later, "keys", "list", "--data", "none")).stderr).toContain("there is no data");
+  const { stdout } = await sluice(later, "gateways", "list", "--json");
+  expect(JSON.parse(stdout)).toEqual([{ name: "work", url: gateway.url, used: true }]);
+  await sluice(later, "gateways", "remove", "work");
+  expect((await sluice(later, "--gateway", "work", "keys", "list")).stderr).toContain(
+    'no gateway is called "work" (known: none)',
+  );
+});
+
+test("a token without the role is told which it needs", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: viewer });
+  const { code, stderr } = await sluice(
+    place,
+    ...["--gateway", gateway.url, "keys", "create", "--mode", "credit"],
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain("admin");
+});
+
+test("what works on this machine says so, and does nothing", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: admin });
+  for (const command of [["serve"], ["backup", "b"], ["config", "init"], ["store", "check"]]) {
+    const { code, stderr } = await sluice(place, "--gateway", gateway.url, ...command);
+    expect([command, code]).toEqual([command, 1]);
+    expect(stderr).toContain("works on the machine that it runs on");
+  }
+});
+
+test("a redirect is not followed, so the token stays with its own address", async () => {
+  let sent = 0;
+  const fetch = () => {
+    sent += 1;
+    return new Response("hello");
+  };
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+  const target = `http://127.0.0.1:${other.port}/admin`;
+  const redirecting = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => Response.redirect(target, 308),
+  });
+  try {
+    const place = elsewhere({ SLUICE_TOKEN: admin });
+    const url = `http://127.0.0.1:${redirecting.port}`;
+    const { code, stderr } = await sluice(place, "--gateway", url, "keys", "list");
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${url} redirects to ${target}`);
+    const wrong = await sluice(place, "--gateway", `http://127.0.0.1:${other.port}`, "keys", "list");
+    expect(wrong.stderr).toContain("is not a gateway with an admin API");
+    expect(sent).toBe(1);
+  } finally {
+    await other.stop(true);
+    await redirecting.stop(true);
+  }
+});
+
+test("a stored token is not sent to another address", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: admin });
+  await sluice(place, "gateways", "add", "work", gateway.url);
+  const { code, stderr } = await sluice(
+    { ...place, env: { HOME: place.folder } },
+    ...["--gateway", "http://127.0.0.1:1", "keys", "list"],
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain("no token for http://127.0.0.1:1");
+});
