@@ -11,17 +11,8 @@ import {
 import type { Deployment } from "../../upstream/upstream.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 
-/** A deployment stays as it is until the configuration is loaded again, which makes another one. */
-const targets = new WeakMap<Deployment, Partial<Record<ProviderDialectName, Target>>>();
-
 /** What a translation needs to know of a deployment. */
 export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
-  const known = targets.getOrInsertComputed(deployment, () => ({}));
-  known[toward] ??= newTarget(deployment, toward);
-  return known[toward];
-}
-
-function newTarget(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);
   const traits = vendor.modelTraits?.(deployment.family ?? deployment.upstreamModel);
