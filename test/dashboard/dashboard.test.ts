@@ -70,6 +70,30 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     expect(await page.evaluate("document.cookie")).not.toContain("sluice_session");
   });
 
+  test("finds pages, models and keys from anywhere by the keyboard alone", async () => {
+    const key = await sluice.createKey({ label: "Found by its label" });
+    const field = page.getByRole("combobox", { name: "Search everything" });
+    const find = async (text: string, option: RegExp) => {
+      await field.fill(text);
+      await page.getByRole("option", { name: option }).first().waitFor();
+    };
+    await page.keyboard.press("/");
+    await find("live", /^Live tail/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Live tail" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await find("found by", /^Found by its label/);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Found by its label" }).waitFor();
+    expect(page.url()).toEndWith(`/keys/${key.id}`);
+    await page.keyboard.press("/");
+    await find(key.prefix, /^Found by its label/);
+    await find("demo-small", /^demo-small model/);
+    await page.keyboard.press("Escape");
+    await field.waitFor({ state: "detached" });
+  }, 60_000);
+
   test("makes a key and shows its secret once", async () => {
     await openPage("Keys");
     await page.getByRole("button", { name: "New key" }).click();

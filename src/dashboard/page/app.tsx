@@ -24,6 +24,7 @@ import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
 import { hrefOf, isSelfServicePage, path } from "./router.ts";
+import { Search } from "./search/search-dialog.tsx";
 import { SelfService } from "./self-service/self-service.tsx";
 import { useSettling } from "./settle.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -48,6 +49,9 @@ const places: readonly Place[] = [
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
   { path: "system", title: "System", icon: "settings", page: () => <System /> },
 ];
+
+/** What the search leads to. */
+const pages = [...places, { path: "alerts", title: "Alerts" }];
 
 function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
@@ -86,6 +90,9 @@ function Navigation() {
         <Mark />
         Sluice
       </a>
+      <span class="side-search">
+        <Search pages={pages} />
+      </span>
       <span class="unfold">
         <Button kind="quiet" icon={open ? "close" : "menu"} label="Menu" onClick={() => setOpen(!open)} />
       </span>

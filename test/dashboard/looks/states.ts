@@ -107,6 +107,7 @@ export function statesOf({ key, account, secret, deviceCode }: Ids): readonly St
     }),
     admin("keys", { name: "keys that fail", answers: { ...noAlerts, "/keys": rejected } }),
     admin("", { name: "overview that fails", answers: { ...noAlerts, "/overview": rejected } }),
+    admin("keys", { name: "search", prepare: (page) => page.keyboard.press("/") }),
     admin("keys", { name: "new key", prepare: press("New key"), hasPicture: true }),
     admin("accounts", {
       name: "account's form",

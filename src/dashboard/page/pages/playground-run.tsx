@@ -164,17 +164,17 @@ function Problem({ run: { error, detail } }: { run: Run }) {
 function Events({ events }: { events: readonly string[] }) {
   const { place, onScroll } = useFollow(events.length);
   return (
-    <>
-      <h3>
+    <details class="folded">
+      <summary>
         Raw {events.length === 1 ? "answer" : "events"} <span class="muted">{count(events.length)}</span>
-      </h3>
+      </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
       <div class="well events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
         {events.map((event, index) => (
           <pre key={index}>{event}</pre>
         ))}
       </div>
-    </>
+    </details>
   );
 }
 
@@ -207,7 +207,7 @@ export function RunViews({ runs }: { runs: readonly Run[] }) {
     return (
       <section class="card run">
         <Empty icon="playground" title="Nothing sent yet">
-          <p>The response appears here, next to the raw events of the stream.</p>
+          <p>The response appears here, with the raw events of the stream to unfold.</p>
         </Empty>
       </section>
     );
