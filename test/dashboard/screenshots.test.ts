@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice } from "../support/sluice.ts";
 import { browse, chooseBy, findBrowser, follow } from "./browser.ts";
+import { fontScript } from "./looks/viewers.ts";
 import { askAtLength, startSample } from "./sample.ts";
 
 const token = "the-operators-token";
@@ -92,10 +93,11 @@ describe.if(browserPath !== null)("every page", () => {
     if (takesPictures) await page.screenshot({ path: join(folder, `${name}.png`), fullPage });
   }
 
-  /** Copies of them are docs/dashboard.png and docs/key-page.png; with the font Inter they look as on most desks. */
+  /** Copies of them are docs/dashboard.png and docs/key-page.png; with the font of the stored pictures they look as on most desks. */
   if (takesPictures)
     test("the overview of a week and a key, for the documentation", async () => {
       await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
+      await browsing.context.addInitScript(await fontScript());
       const page = await browsing.context.newPage();
       await signIn(page);
       await page.goto(`${sluice.url}/admin?range=7d`);

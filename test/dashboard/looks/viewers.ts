@@ -8,7 +8,7 @@ import { nowMs, token } from "./world.ts";
 const fonts = { Inter: "inter", "JetBrains Mono": "jetbrains-mono" };
 
 /** Which fonts a machine has must make no difference. A page cannot load them by its policy, so they are put into it. */
-async function fontScript(): Promise<string> {
+export async function fontScript(): Promise<string> {
   const root = join(import.meta.dir, "../../../node_modules/@fontsource-variable");
   const loaded = Object.entries(fonts).map(async ([family, name]) => {
     const bytes = await Bun.file(join(root, name, "files", `${name}-latin-wght-normal.woff2`)).bytes();
