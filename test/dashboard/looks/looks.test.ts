@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { Sluice } from "../../support/sluice.ts";
 import { findBrowser } from "../browser.ts";
 import { layoutFaults } from "./layout.ts";
-import { comparePicture, fileNameOf, hasPictures, unusedPictures } from "./pictures.ts";
+import { comparePicture, fileNameOf, hasPictures, isUpdating, unusedPictures } from "./pictures.ts";
 import { type State, statesOf } from "./states.ts";
 import { Viewers } from "./viewers.ts";
 import { idsIn, startCrowded, startEmpty } from "./world.ts";
@@ -40,10 +40,12 @@ describe.if(browserPath !== null)("every page and state", () => {
     const changes: string[] = [];
     const pictures = new Set<string>();
     for (const state of states) {
+      if (isUpdating && state.hasPicture !== true) continue;
       const page = await viewers.show(state);
       for (const look of looks) {
         await show(page, look);
-        for (const fault of await layoutFaults(page)) faults.add(`${state.name} at ${look.width}: ${fault}`);
+        const found = isUpdating ? [] : await layoutFaults(page);
+        for (const fault of found) faults.add(`${state.name} at ${look.width}: ${fault}`);
         if (!hasPictures || state.hasPicture !== true) continue;
         const picture = fileNameOf(state.name, look.width, look.scheme);
         pictures.add(picture);
@@ -54,7 +56,7 @@ describe.if(browserPath !== null)("every page and state", () => {
     expect([...faults]).toEqual([]);
     expect(changes).toEqual([]);
     expect(hasPictures ? unusedPictures(pictures) : []).toEqual([]);
-  }, 240_000);
+  }, 600_000);
 
   test("is held to the rules: the self-service page without its own width breaks them", async () => {
     const selfService = states.find(({ name }) => name === "self-service, a pasted key");

@@ -8,7 +8,8 @@ import { encodeIndexed, roundColors } from "./indexed-png.ts";
 const stored = join(import.meta.dir, "pictures");
 /** Pictures that differ are put here, each with the difference. */
 const found = join(import.meta.dir, "../../../dist/pictures");
-const isUpdating = process.env["UPDATE_GOLDEN"] === "1";
+/** Storing pictures does nothing else. */
+export const isUpdating = process.env["UPDATE_GOLDEN"] === "1";
 
 /** Other systems draw letters in another way. */
 export const hasPictures = process.platform === "linux";
