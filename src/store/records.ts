@@ -7,7 +7,7 @@ import type { Tags } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, AttemptTarget } from "./attempt-sums.ts";
-import type { BackgroundEnd, BackgroundRecord } from "./background-records.ts";
+import type { BackgroundEnd, BackgroundRecord, OwnedBackground } from "./background-records.ts";
 import type { ResponsePart, StoredResponse } from "./response-records.ts";
 import type { SignIn } from "./sign-in-records.ts";
 import type { TurnRecord } from "./turn-records.ts";
@@ -295,6 +295,8 @@ export type JournalItem =
       readonly turn: TurnRecord;
       readonly response: StoredResponse | null;
     }
+  /** A provider has begun to answer it. */
+  | { readonly kind: "background_progress"; readonly owned: OwnedBackground }
   | { readonly kind: "background_end"; readonly end: BackgroundEnd }
   /** Brings back what a fast clock moved into the future; runs before the rest of its batch. */
   | { readonly kind: "clock"; readonly atMs: number }

@@ -1,9 +1,4 @@
-import {
-  type BackgroundRecords,
-  type EventPart,
-  type OwnedBackground,
-  StoreError,
-} from "../../store/store.ts";
+import type { BackgroundRecords, EventPart, OwnedBackground } from "../../store/store.ts";
 import { bodyPieces } from "../turns/turn-body.ts";
 import { eventsName } from "./event-stream.ts";
 
@@ -102,8 +97,8 @@ export class EventLog {
       try {
         this.isBroken = !(await records.addEvents(owned, part));
         if (!this.isBroken) return;
-      } catch (error) {
-        if (!(error instanceof StoreError) || tries >= maxRetries) this.isBroken = true;
+      } catch {
+        if (tries >= maxRetries) this.isBroken = true;
         else await Bun.sleep(retryMs);
       }
     }

@@ -63,7 +63,8 @@ async function readClientResponse(pending: PendingResponse): Promise<ProviderRes
   call.exchange.attempts.reported = whole.usage;
   const estimated = whole.showing === undefined ? null : await meter.estimated(evidenceOf(pending, whole));
   const shown = estimated === null || whole.showing === undefined ? whole : await whole.showing(estimated);
-  return { ...shown, body: await asCreated(pending, shown.body) };
+  const body = await asCreated(pending, shown.body);
+  return body === shown.body ? shown : { ...shown, body };
 }
 
 /** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */

@@ -65,6 +65,8 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     alerts: storedAlerts(queries, reports),
     background: storedBackgrounds(queries, {
       begin: (begun, turn, response) => commit([{ kind: "background", begun, turn, response }]),
+      // Only this process can own it.
+      progress: (owned) => commit([{ kind: "background_progress", owned }]).then(() => true),
       end: (end) => commit([{ kind: "background_end", end }]),
       // There is one process at a time.
       isAbandoned: "1 = 1",

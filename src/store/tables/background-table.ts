@@ -3,6 +3,7 @@ import type {
   BackgroundRecord,
   BackgroundRecords,
   EventPart,
+  OwnedBackground,
   StoredBackground,
 } from "../background-records.ts";
 import { type Queries, query, type Work } from "../query.ts";
@@ -15,24 +16,20 @@ const partsPerRead = 8;
 /** What each database does in its own way: turns are written by the journal of one, and by a function of the other. */
 export interface BackgroundStatements {
   begin(begun: BackgroundRecord, turn: TurnRecord, response: StoredResponse | null): Promise<void>;
+  progress(owned: OwnedBackground): Promise<boolean>;
   end(end: BackgroundEnd): Promise<void>;
   /** A condition over `background_responses`: its process is gone, and has no holds any more. */
   readonly isAbandoned: string;
 }
 
 export function storedBackgrounds(
-  { read, change, changeTogether }: Queries,
-  { begin, end, isAbandoned }: BackgroundStatements,
+  { read, change }: Queries,
+  { begin, progress, end, isAbandoned }: BackgroundStatements,
 ): BackgroundRecords {
   return {
     begin,
     end,
-    progress: ({ id, node }) =>
-      changeTogether(function* () {
-        yield* dropCall(id, node);
-        const begun = `UPDATE background_responses SET state = 'in_progress', call = $3, recording_id = NULL, parts = 0 WHERE ${isOwned} RETURNING id`;
-        return (yield* query(begun, [id, node, new Uint8Array()])).length > 0;
-      }),
+    progress,
 
     async addEvents({ id, node }, { first, count, body }) {
       const added = await change(insertEvents, [id, node, first, count, body]);
@@ -139,6 +136,17 @@ const isOwned = "id = $1::text AND node_no = $2::int8 AND state <> 'ended'";
 const insertEvents = `
 INSERT INTO background_events (response_id, first, count, body)
 SELECT id, $3::int8, $4::int8, $5 FROM background_responses WHERE ${isOwned} RETURNING first`;
+
+/** Returns whether it is still this process's. */
+export function* progressBackground({ id, node }: OwnedBackground): Work<boolean> {
+  yield* dropCall(id, node);
+  const rows = yield* query(
+    `UPDATE background_responses SET state = 'in_progress', call = $3, recording_id = NULL, parts = 0
+    WHERE ${isOwned} RETURNING id`,
+    [id, node, new Uint8Array()],
+  );
+  return rows.length > 0;
+}
 
 /** Returns whether it is still this process's. What has no events is forgotten. */
 export function* endBackground({ owned, atMs, last }: BackgroundEnd): Work<boolean> {

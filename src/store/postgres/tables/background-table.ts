@@ -5,6 +5,7 @@ import {
   backgroundValues,
   endBackground,
   insertBackground,
+  progressBackground,
 } from "../../tables/background-table.ts";
 import { storedRow, turnOf } from "../lanes/hold-end.ts";
 import { storableJson } from "../text.ts";
@@ -20,6 +21,8 @@ export function backgroundStatements({ changeTogether }: Queries): BackgroundSta
         }
         yield* query(insertBackground, backgroundValues(begun));
       }),
+
+    progress: (owned) => changeTogether(() => progressBackground(owned)),
 
     end: (end) =>
       changeTogether(function* () {

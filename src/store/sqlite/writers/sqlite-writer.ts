@@ -3,7 +3,12 @@ import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type BatchWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse } from "../../records.ts";
-import { backgroundValues, endBackground, insertBackground } from "../../tables/background-table.ts";
+import {
+  backgroundValues,
+  endBackground,
+  insertBackground,
+  progressBackground,
+} from "../../tables/background-table.ts";
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
@@ -185,6 +190,9 @@ export class SqliteWriter implements BatchWriter {
         this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
         if (item.response !== null) this.#storeResponse(this.#keyNo(item.turn.keyId), item.response);
         this.#database.query(sqliteText(insertBackground)).run(...backgroundValues(item.begun).map(bindable));
+        return;
+      case "background_progress":
+        perform(this.#database, progressBackground(item.owned));
         return;
       case "background_end":
         if (!perform(this.#database, endBackground(item.end)) || item.end.turn === null) return;
