@@ -64,6 +64,14 @@ export async function fill(store: GatewayStore): Promise<void> {
   });
   await store.admin.saveAdminToken({ hash: "ab12", isTrial: true });
   await store.admin.addTrialKey("key_tried");
+  await store.admin.signIns.begin(
+    {
+      ...{ id: "sgn_1", keyId: "key_of_sign_ins", person: "proxy ada", name: "ada@example.com" },
+      ...{ client: "Claude Code", device: null, address: "192.0.2.7", beganAtMs: 1_000, usedAtMs: 2_000 },
+      ...{ access: [{ hash: "a1", endsAtMs: 3_000 }], familyHash: "f1", refreshHash: "r1" },
+    },
+    { maxPerPerson: 20, forgetBeforeMs: 0 },
+  );
   await store.admin.savePrices({ version: "prices_1", content: "{}" }, null);
   await store.alerts.acknowledge({ kind: "price_outdated", actor: "ada", untilMs: 9_000 });
   await store.admin.appendAudit({
@@ -107,6 +115,7 @@ async function contents(store: Store): Promise<object> {
     audit: await store.admin.listAudit({ limit: 10 }),
     token: await store.admin.readAdminToken(),
     trialKeys: await store.admin.listTrialKeys(),
+    signIn: await store.admin.signIns.findByFamily("f1"),
     prices: await store.admin.readPrices(),
     acknowledged: await store.alerts.acknowledged(0),
     books: await audit(store),
