@@ -34,22 +34,3 @@ test("what was sent without an id has one of its group, and what was answered ha
   expect(found?.input.map(({ id }) => id)).toEqual(["item_group000000", "fc_1", "item_group000002"]);
   expect(found?.output.map(({ id }) => id)).toEqual([null]);
 });
-
-test("a turn that an earlier build has written is read", async () => {
-  const index = {
-    head: head.length,
-    input: [["item_1", "message", null, text.length, 0]],
-    output: [
-      ["rs_1", "reasoning", null, thought.length, 1],
-      ["fc_1", "function_call", "call_1", call.length, 0],
-    ],
-  };
-  const written = Buffer.from(JSON.stringify(index));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(written.length);
-  const found = await read([Buffer.of(0), length, written, head, Buffer.from(text + thought + call)]);
-  const input = [{ ...itemOf(text), id: "item_1" }];
-  expect(JSON.stringify(found)).toBe(
-    JSON.stringify({ head, input, output: [itemOf(thought), itemOf(call)] }),
-  );
-});

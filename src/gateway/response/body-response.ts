@@ -2,7 +2,6 @@ import { assert } from "../../base/assert.ts";
 import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { inParts } from "../body-worker/in-parts.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import {
   bytesOf,
@@ -12,6 +11,9 @@ import {
   type StreamSource,
 } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+
+/** The runtime keeps its copy of a body for as long as a slow client takes, and this much at most for each. */
+const maxCopiedBytes = 64 * 1024;
 
 /** How much is written per event-loop iteration. */
 const maxWrittenBytes = 1024 * 1024;
@@ -24,7 +26,7 @@ interface ResponseHead {
 
 /** Builds the response. The caller must not use `body` afterwards. */
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], head: ResponseHead): Response {
-  if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), head);
+  if (lengthOf(body) > maxCopiedBytes) return largeResponse(exchange, body.map(bytesOf), head);
   const [first = ""] = body;
   const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf));
   const { status = 200 } = head;
