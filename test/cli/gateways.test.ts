@@ -70,6 +70,12 @@ test("a token without the role is told which it needs", async () => {
   expect(stderr).toContain("admin");
 });
 
+test("a token that was cut when it was copied is not sent", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: "slua_…" });
+  const { code, stderr } = await sluice(place, "--gateway", gateway.url, "keys", "list");
+  expect([code, stderr]).toEqual([1, expect.stringContaining("is incomplete: copy it again")]);
+});
+
 test("what works on this machine says so, and does nothing", async () => {
   const place = elsewhere({ SLUICE_TOKEN: admin });
   for (const command of [["serve"], ["backup", "b"], ["config", "init"], ["store", "check"]]) {

@@ -12,7 +12,7 @@ import { commandsInProse, shellLines } from "./shell-lines.ts";
 
 /** These need another machine or a real provider; suites of their own try what they stand for. */
 const elsewhere =
-  /^(npm|npx|apt|brew|docker|systemctl|install|cp|cat|claude|codex|bun|git|tar|pg_dump|pg_restore|dropdb|\( set -a|sluice reconcile|sluice config init --local|sluice models (discover ollama|update))/;
+  /^(npm|npx|apt|brew|docker|systemctl|install|cp|cat|claude|codex|bun|git|tar|pg_dump|pg_restore|dropdb|\( set -a|SLUICE_TOKEN=|sluice gateways|sluice keys list --gateway|sluice reconcile|sluice config init --local|sluice models (discover ollama|update))/;
 /** These start or replace a gateway; `test/cli/serve`, `scenarios/restore`, `store/copy` and `store/ledger-file` do so. */
 const startOrReplace = /^sluice (serve|restore|store (copy|export|import|reopen))\b/;
 

@@ -30,6 +30,8 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
       `no token for ${known.url}; set SLUICE_TOKEN, or run sluice gateways add NAME ${known.url}`,
     );
   }
+  if (/[^\x21-\x7e]/.test(token))
+    throw new CommandError(`the token for ${known.url} is incomplete: copy it again`);
   return new OperationClient(new RemoteTransport(known.url, token), { gateway: known.url }, null);
 }
 
