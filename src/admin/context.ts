@@ -29,6 +29,7 @@ type OperationErrorReason =
   | "unknown_key"
   | "ambiguous_key"
   | "unknown_account"
+  | "unknown_cap"
   | "unknown_token"
   | "unknown_code"
   | "unknown_sign_in"

@@ -63,6 +63,9 @@ export interface Accounts {
   /** One summary per id, in order. The time does not depend on the length of the history. */
   summaries(keyIds: readonly string[]): readonly AccountSummary[] | Promise<readonly AccountSummary[]>;
 
+  /** Tags that caps count for the key, whose own stand there whatever a client sends. As far as this process knows. */
+  countedTags(keyId: string): readonly string[];
+
   /** The total of this process's open holds. */
   held(): HeldSums;
 

@@ -6,10 +6,13 @@ import type {
   LockedCap,
   LockedKey,
   LockedRows,
+  LockedValue,
+  ValueSums,
 } from "../store/shared-batch.ts";
 import { Account } from "./account.ts";
 import { Cap } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
+import { ValueCaps } from "./value-caps.ts";
 
 interface KnownAccount {
   readonly row: LockedAccount;
@@ -30,7 +33,17 @@ export class BatchFunds {
   readonly #keyCaps = new Map<number, Cap[]>();
   readonly #caps: { readonly row: LockedCap; readonly cap: Cap }[] = [];
 
-  constructor({ accounts, keys, caps }: LockedRows) {
+  readonly #valueCaps = new ValueCaps();
+  readonly #values: ReadonlyMap<string, LockedValue>;
+
+  constructor({ accounts, keys, caps, valueCaps = [], capValues = [] }: LockedRows) {
+    this.#values = new Map(capValues.map((row) => [JSON.stringify([row.capNo, row.value]), row]));
+    this.#valueCaps.set(valueCaps, capValues);
+    for (const { no, latestMs, taken } of valueCaps) {
+      const cap = this.#valueCaps.find(no);
+      if (cap !== undefined && latestMs !== null) cap.others = { periodStartMs: latestMs, places: taken };
+    }
+    for (const row of capValues) this.#valueCaps.find(row.capNo)?.load(row, row.held);
     for (const row of caps) {
       const bound = row.keyNo === null ? "account_cap" : "key_cap";
       const cap = new Cap(row, bound, row, row.held);
@@ -69,14 +82,14 @@ export class BatchFunds {
     const { daySpendDigits, spentDigits, maxConcurrent } = row;
     const totals = { ...row, keyId: id, daySpend: Number(daySpendDigits), spent: Number(spentDigits) };
     const key = { id, accountId: this.#accounts.get(row.accountNo)?.row.id ?? "", maxConcurrent };
-    const funds = new KeyFunds(key, account, totals, this.#keyCaps.get(row.no));
+    const funds = new KeyFunds(key, account, totals, this.#keyCaps.get(row.no), this.#valueCaps);
     funds.openHolds = row.inFlight;
     known.funds = funds;
     return funds;
   }
 
   /** The rows that differ from what was read. */
-  changes(): Pick<BatchDecision, "accounts" | "keys" | "caps"> {
+  changes(): Pick<BatchDecision, "accounts" | "keys" | "caps" | "capValues"> {
     const accounts = [];
     for (const [no, { row, account }] of this.#accounts) {
       const { sums } = account;
@@ -93,7 +106,20 @@ export class BatchFunds {
       const { sums } = cap;
       if (differs(sums, row)) caps.push(sums);
     }
-    return { accounts, keys, caps };
+    return { accounts, keys, caps, capValues: this.#changedValues() };
+  }
+
+  #changedValues(): ValueSums[] {
+    const changed: ValueSums[] = [];
+    for (const { record, counters } of this.#valueCaps.all()) {
+      for (const [value, counter] of counters) {
+        const { periodStartMs, used, held } = counter.sums;
+        const row = this.#values.get(JSON.stringify([record.no, value]));
+        const sums = { capNo: record.no, value, periodStartMs, used, held };
+        if (row === undefined || differs(sums, row)) changed.push(sums);
+      }
+    }
+    return changed;
   }
 
   #account(no: number): KnownAccount {

@@ -1,5 +1,5 @@
 import { coversModel } from "../base/models/model-pattern.ts";
-import type { BoundState, Denial, HeldAmount } from "../base/money/bound.ts";
+import type { BoundKind, BoundState, Denial, HeldAmount } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import { readLabels } from "../base/requests/labels.ts";
@@ -13,6 +13,10 @@ export interface CountedModels {
   readonly fallbackFrom: string | null;
 }
 
+export function coversCounted(pattern: string | null, { model, fallbackFrom }: CountedModels): boolean {
+  return coversModel(pattern, model) || (fallbackFrom !== null && coversModel(pattern, fallbackFrom));
+}
+
 /** What is known of a hold or a charge. */
 export type LabelledItem = Pick<HeldFor, "model" | "labels">;
 
@@ -21,18 +25,53 @@ export function countedModels({ model, labels }: LabelledItem): CountedModels {
   return { model, fallbackFrom };
 }
 
-/** A cap of a key or an account in memory, with what its current period has used and reserved. */
+/** A cap that counts each value of a label apart, or one of them. */
+export interface CapGroup {
+  /** Remembers the value's counter, now that it counts something. */
+  keep(counter: Cap): void;
+  /** How many values have a charge or an open hold in this period; null if it limits one value alone. */
+  places(periodStartMs: number): number | null;
+  readonly maxValues: number;
+}
+
+export interface CountedValue {
+  readonly value: string;
+  readonly group: CapGroup;
+}
+
+/** What an operator has raised a value's limit by, in the period that begins at `extraPeriodMs`. */
+export interface Raise {
+  readonly extra: number;
+  readonly extraPeriodMs: number;
+}
+
+const notRaised: Raise = { extra: 0, extraPeriodMs: 0 };
+
+/** A cap of a key or an account in memory, or of a value, with what its current period has used and reserved. */
 export class Cap {
   record: CapRecord;
-  readonly bound: "key_cap" | "account_cap";
+  readonly bound: Exclude<BoundKind, "balance" | "budget">;
+  /** Null for a cap that counts everything. */
+  readonly counted: CountedValue | null;
+  /** Of the value alone. */
+  raise = notRaised;
+  /** Another cap holds in its place, so that it only counts. */
+  isReplaced = false;
   #periodStartMs: number;
   #used: number;
   #later: readonly LaterUse[];
   #held: number;
 
-  constructor(record: CapRecord, bound: Cap["bound"], totals: Omit<CapTotals, "no">, held = 0) {
+  constructor(
+    record: CapRecord,
+    bound: Cap["bound"],
+    totals: Omit<CapTotals, "no">,
+    held = 0,
+    counted: CountedValue | null = null,
+  ) {
     this.record = record;
     this.bound = bound;
+    this.counted = counted;
     this.#periodStartMs = totals.periodStartMs;
     this.#used = totals.used;
     this.#later = laterUseOf(totals.laterUsed);
@@ -57,9 +96,8 @@ export class Cap {
   }
 
   /** By the model that serves, or the requested one where a fallback serves. */
-  covers({ model, fallbackFrom }: CountedModels): boolean {
-    const { models } = this.record;
-    return coversModel(models, model) || (fallbackFrom !== null && coversModel(models, fallbackFrom));
+  covers(models: CountedModels): boolean {
+    return coversCounted(this.record.models, models);
   }
 
   /** Only moves forward, so that setting the clock back grants nothing twice. */
@@ -71,7 +109,14 @@ export class Cap {
     this.#held = 0;
   }
 
+  /** Whether it counts anything in a period that begins then. Only such values take a place. */
+  isCounting(periodStartMs: number): boolean {
+    return this.#periodStartMs === periodStartMs && (this.#used > 0 || this.#held > 0);
+  }
+
   denies(amount: number): Denial | null {
+    if (this.isReplaced) return null;
+    if (this.#isWithoutPlace()) return "used_up";
     if (this.#used >= this.#limit()) return "used_up";
     const left = this.#left();
     if (left < amount) return "too_little";
@@ -79,6 +124,7 @@ export class Cap {
   }
 
   reserve(hold: HeldAmount): void {
+    this.counted?.group.keep(this);
     if (this.#isCurrent(hold)) this.#held += hold.amount;
   }
 
@@ -88,6 +134,7 @@ export class Cap {
 
   /** The maximum that settling this hold can charge, before it is released. */
   affordable(hold: HeldAmount): number {
+    if (this.isReplaced) return Number.POSITIVE_INFINITY;
     // The rest of a past period is no longer known, but it covered this hold.
     if (!this.#isCurrent(hold)) return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
     return hold.amount + Math.max(0, this.#left() - this.#held);
@@ -95,12 +142,14 @@ export class Cap {
 
   /** A charge of an earlier period changes nothing. A charge of a later one, from before a crash, starts that period. */
   charge(charged: number, countedAtMs: number): void {
+    this.counted?.group.keep(this);
     this.turn(countedAtMs);
     if (periodStart(this.record.period, countedAtMs) === this.#periodStartMs) this.#used += charged;
   }
 
   /** The amount that can still be held. */
   remaining(): number {
+    if (this.isReplaced) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#left() - this.#held);
   }
 
@@ -113,6 +162,8 @@ export class Cap {
     const used = isCurrent ? this.#used : usedFrom(this.#later, startMs);
     return {
       bound: this.bound,
+      ...(this.counted && { value: this.counted.value || null }),
+      ...(this.#isWithoutPlace() && { maxValues: this.counted?.group.maxValues ?? 0 }),
       period,
       models,
       limit,
@@ -130,7 +181,16 @@ export class Cap {
 
   #limit(periodStartMs = this.#periodStartMs): number {
     const { limit, extra, extraPeriodMs } = this.record;
-    return extraPeriodMs === periodStartMs ? limit + extra : limit;
+    const raised = extraPeriodMs === periodStartMs ? limit + extra : limit;
+    return this.raise.extraPeriodMs === periodStartMs ? raised + this.raise.extra : raised;
+  }
+
+  /** A new value, and as many as may be counted are. */
+  #isWithoutPlace(): boolean {
+    if (this.counted === null || this.isCounting(this.#periodStartMs)) return false;
+    const { group } = this.counted;
+    const places = group.places(this.#periodStartMs);
+    return places !== null && places >= group.maxValues;
   }
 
   #left(): number {

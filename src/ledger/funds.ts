@@ -17,6 +17,7 @@ import {
 import { Account } from "./account.ts";
 import { Cap, countedModels, type LabelledItem } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
+import { ValueCaps } from "./value-caps.ts";
 
 /** What charges and holds have in common. A new cap counts both. */
 interface BilledItem extends LabelledItem {
@@ -26,14 +27,15 @@ interface BilledItem extends LabelledItem {
 
 /** All keys and accounts in memory, kept up to date with operators' changes. */
 export class Funds {
-  readonly #store: Pick<JournaledStore, "countCaps">;
+  readonly #store: Pick<JournaledStore, "countCaps" | "countValueCaps">;
   readonly #open: Iterable<BilledItem & HeldAmount>;
+  readonly valueCaps = new ValueCaps();
   readonly #accounts = new Map<string, Account>();
   readonly #byKey = new Map<string, KeyFunds>();
 
   /** `open` iterates over the open holds at any time. */
   constructor(
-    store: Pick<JournaledStore, "countCaps">,
+    store: Pick<JournaledStore, "countCaps" | "countValueCaps">,
     snapshot: Snapshot,
     open: Iterable<BilledItem & HeldAmount>,
   ) {
@@ -47,10 +49,18 @@ export class Funds {
       const totals = accountTotals.get(account.id) ?? emptyAccount(account.id);
       this.#accounts.set(account.id, new Account(account, totals, 0, capsOf(account.caps, "account_cap")));
     }
+    this.valueCaps.set(snapshot.valueCaps, snapshot.valueTotals);
+    for (const totals of snapshot.valueTotals) this.valueCaps.find(totals.capNo)?.load(totals);
     const keyTotals = new Map(snapshot.keyTotals.map((totals) => [totals.keyId, totals]));
     for (const key of snapshot.keys) {
       const totals = keyTotals.get(key.id) ?? emptyKey(key.id);
-      const funds = new KeyFunds(key, this.account(key.accountId), totals, capsOf(key.caps, "key_cap"));
+      const funds = new KeyFunds(
+        key,
+        this.account(key.accountId),
+        totals,
+        capsOf(key.caps, "key_cap"),
+        this.valueCaps,
+      );
       this.#byKey.set(key.id, funds);
     }
   }
@@ -70,6 +80,7 @@ export class Funds {
   apply(changes: Changes): void {
     for (const record of changes.accounts) this.#applyAccount(record);
     for (const key of changes.keys) this.#applyKey(key);
+    this.#applyValueCaps(changes.valueCaps);
     for (const entry of changes.entries) this.account(entry.accountId).credit(entry.amount);
   }
 
@@ -84,6 +95,8 @@ export class Funds {
       latestMs = Math.max(latestMs, day * msPerDay);
       for (const cap of caps) latestMs = Math.max(latestMs, cap.periodStartMs);
     }
+    for (const { counters } of this.valueCaps.all())
+      for (const cap of counters.values()) latestMs = Math.max(latestMs, cap.periodStartMs);
     return latestMs;
   }
 
@@ -100,7 +113,9 @@ export class Funds {
   }
 
   /** Takes all periods from the store, then adds what the store does not know yet: unwritten charges and open holds. */
-  recount({ accountTotals, keyTotals, capTotals, pending }: CountedTotals): void {
+  recount({ accountTotals, keyTotals, capTotals, valueTotals, pending }: CountedTotals): void {
+    for (const cap of this.valueCaps.all())
+      cap.recount(valueTotals.filter(({ capNo }) => capNo === cap.record.no));
     const caps = new Map(capTotals.map((totals) => [totals.no, totals]));
     const recountCaps = (own: readonly Cap[]) => {
       for (const cap of own) cap.recount(caps.get(cap.record.no) ?? nothingCounted);
@@ -131,7 +146,7 @@ export class Funds {
   }
 
   #capsFor(item: BilledItem): readonly Cap[] {
-    return this.of(item.keyId).capsFor(item, this.account(item.accountId));
+    return this.of(item.keyId).capsFor(item, this.account(item.accountId), item.accountId);
   }
 
   #applyAccount(record: AccountRecord): void {
@@ -148,11 +163,26 @@ export class Funds {
 
   #applyKey(key: KeyRecord): void {
     const account = this.account(key.accountId);
-    const funds = this.#byKey.get(key.id) ?? new KeyFunds(key, account, emptyKey(key.id));
+    const funds = this.#byKey.get(key.id) ?? new KeyFunds(key, account, emptyKey(key.id), [], this.valueCaps);
     this.#byKey.set(key.id, funds);
     funds.key = key;
     funds.account = account;
     funds.caps = this.#capsOf(key.caps, funds.caps, "key_cap", (drawn) => drawn.keyId === key.id);
+  }
+
+  /** As `#capsOf`. */
+  #applyValueCaps({ caps, raises }: Changes["valueCaps"]): void {
+    const added = this.valueCaps.set(caps, raises);
+    if (added.length === 0) return;
+    const { totals, pending } = this.#store.countValueCaps(added.map(({ record }) => record.no));
+    for (const each of totals) added.find(({ record }) => record.no === each.capNo)?.load(each);
+    const isNew = (counter: Cap) => added.some(({ record }) => record === counter.record);
+    for (const charge of pending)
+      for (const cap of this.#capsFor(charge).filter(isNew)) cap.charge(charge.charged, charge.countedAtMs);
+    const open = Array.from(this.#open);
+    // The operator's clock may still have been in an earlier period.
+    for (const hold of open) for (const cap of this.#capsFor(hold).filter(isNew)) cap.turn(hold.countedAtMs);
+    for (const hold of open) for (const cap of this.#capsFor(hold).filter(isNew)) cap.reserve(hold);
   }
 
   /** Existing caps keep their counts. A new cap counts everything charged and held in its period. */

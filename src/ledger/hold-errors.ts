@@ -21,6 +21,17 @@ export class TooLittle extends GatewayError {
   }
 }
 
+/** A cap counts each value of the label, so that a request without one cannot be counted. */
+export function labelRequired(label: string): GatewayError {
+  const how =
+    label === "user"
+      ? "an end user: send `user` (`metadata.user_id` on messages), or the header x-sluice-user"
+      : `the tag \`${label.slice("tag:".length)}\`: send it in the header x-sluice-tags`;
+  return new GatewayError("invalid_request", `A cap of this key counts spend by ${how}.`, {
+    param: label === "user" ? "user" : "x-sluice-tags",
+  });
+}
+
 /** The error for a request that a limit denies: which limit, how much of it is used, and when it resets. */
 export function limitError(
   { denial, state }: DeniedBy,
@@ -47,14 +58,15 @@ export function limitError(
   }
 }
 
-/** Five fields, equal for every kind of limit, in credits or tokens. */
-function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode: KeyMode): JsonObject {
+/** Five fields, equal for every kind of limit, in credits or tokens; and of a cap by value the value. */
+function detailsOf({ bound, period, limit, used, resetsAtMs, value }: BoundState, mode: KeyMode): JsonObject {
   return {
     bound,
     period,
     limit: limit === null ? null : shown(limit, mode),
     used: shown(used, mode),
     resets_at: resetsAtMs === null ? null : moment(resetsAtMs),
+    ...(value !== undefined && { value }),
   };
 }
 
@@ -69,11 +81,12 @@ function usedUp(state: BoundState, mode: KeyMode, nowMs: number, details: ErrorD
     );
   }
   const limit = state.bound === "budget" ? "This key has used up its token budget" : reachedCap(state, mode);
-  return new GatewayError(
-    "limit_reached",
-    `${limit} (${amountText(state.used, mode)} used). It resets at ${moment(resetsAtMs)}.`,
-    { ...details, retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)) },
-  );
+  const reached =
+    state.maxValues === undefined ? `${limit} (${amountText(state.used, mode)} used)` : withoutPlace(state);
+  return new GatewayError("limit_reached", `${reached}. It resets at ${moment(resetsAtMs)}.`, {
+    ...details,
+    retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)),
+  });
 }
 
 function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
@@ -106,11 +119,23 @@ function reserved(state: BoundState, mode: KeyMode): string {
 }
 
 function isCap({ bound }: BoundState): boolean {
-  return bound === "key_cap" || bound === "account_cap";
+  return bound !== "balance" && bound !== "budget";
 }
 
-function whose({ bound }: BoundState): string {
-  return bound === "key_cap" ? "this key" : "this account";
+const owners: Readonly<Partial<Record<BoundState["bound"], string>>> = {
+  key_cap: "this key",
+  account_cap: "this account",
+  owner_cap: "this key's owner",
+  user_cap: "this end user",
+  tag_cap: "this tag",
+};
+
+function whose({ bound, value }: BoundState): string {
+  return value === null ? "requests without a label" : (owners[bound] ?? "this key");
+}
+
+function withoutPlace({ maxValues, period }: BoundState): string {
+  return `A cap counts at most ${maxValues} values per ${period}, and this one would be another`;
 }
 
 /** E.g. `5 credits per day for claude-opus-*`. */
@@ -120,8 +145,9 @@ function capText({ limit, period, models }: BoundState, mode: KeyMode): string {
 }
 
 function reachedCap(state: BoundState, mode: KeyMode): string {
-  const subject = state.bound === "key_cap" ? "This key" : "This account";
-  return `${subject} has reached its cap of ${capText(state, mode)}`;
+  const subject = whose(state);
+  const verb = state.value === null ? "have reached their" : "has reached its";
+  return `${subject.charAt(0).toUpperCase()}${subject.slice(1)} ${verb} cap of ${capText(state, mode)}`;
 }
 
 function shown(amount: number, mode: KeyMode): number {

@@ -6,8 +6,10 @@ import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 import { type Cap, countedModels, type LabelledItem } from "./cap.ts";
 import type { AccountSummary } from "./summary.ts";
+import { ValueCaps } from "./value-caps.ts";
 
 const noCaps: readonly Cap[] = [];
+const noValueCaps = new ValueCaps();
 
 /** The part of a key's record that is needed here. */
 type KeyTerms = Pick<KeyRecord, "id" | "accountId" | "maxConcurrent">;
@@ -28,7 +30,16 @@ export class KeyFunds {
   #outputTokens: number;
   #lastCostNano: number;
 
-  constructor(key: KeyTerms, account: Account, totals: KeyTotals, caps: readonly Cap[] = noCaps) {
+  readonly #valueCaps: ValueCaps;
+
+  constructor(
+    key: KeyTerms,
+    account: Account,
+    totals: KeyTotals,
+    caps: readonly Cap[] = noCaps,
+    valueCaps = noValueCaps,
+  ) {
+    this.#valueCaps = valueCaps;
     this.key = key;
     this.account = account;
     this.caps = caps;
@@ -42,11 +53,27 @@ export class KeyFunds {
     this.#lastCostNano = totals.lastCostNano;
   }
 
-  /** The caps of the account and the key that a hold or a charge counts in. */
-  capsFor(item: LabelledItem, { caps } = this.account): readonly Cap[] {
-    if (caps.length === 0 && this.caps.length === 0) return noCaps;
+  /**
+   * The caps that a hold or a charge counts in, in the order in which they are named if several deny it alike. `accountId` is of
+   * the account that is billed.
+   */
+  capsFor(
+    item: LabelledItem,
+    { caps, terms } = this.account,
+    accountId = this.key.accountId,
+  ): readonly Cap[] {
+    if (caps.length === 0 && this.caps.length === 0 && this.#valueCaps.isEmpty) return noCaps;
     const models = countedModels(item);
-    return [...caps, ...this.caps].filter((cap) => cap.covers(models));
+    const { model, labels } = item;
+    const byValue = this.#valueCaps.capsFor({ model, labels, keyId: this.key.id, accountId }, terms.mode);
+    const covers = (cap: Cap) => cap.covers(models);
+    return [...this.caps.filter(covers), ...byValue, ...caps.filter(covers)];
+  }
+
+  /** A label that the request needs and lacks, because a cap counts each of its values; null if there is none. */
+  missingLabel({ model, labels }: LabelledItem): string | null {
+    const { id: keyId, accountId } = this.key;
+    return this.#valueCaps.missingLabel({ model, labels, keyId, accountId }, this.account.terms.mode);
   }
 
   /** Whether the key has reached its limit of concurrent requests. */

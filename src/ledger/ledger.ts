@@ -15,7 +15,7 @@ import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type ReplacedHold, type Settlement } from "./hold.ts";
-import { chargeUncertain, journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
+import { chargeUncertain, journalUnavailable, labelRequired, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import { settleItem } from "./settle-item.ts";
@@ -74,6 +74,7 @@ export class Ledger implements Accounts {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const funds = this.#funds.of(request.keyId);
     if (funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
+    rejectUnlabelled(funds.missingLabel(request));
     const openedAtMs = this.#now();
     const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request));
     const { periodStartMs, countedAtMs } = held;
@@ -91,7 +92,11 @@ export class Ledger implements Accounts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(accountId);
     const openedAtMs = this.#now();
-    const caps = { before: funds.capsFor(hold, account), after: funds.capsFor(by, account) };
+    rejectUnlabelled(funds.missingLabel(by));
+    const caps = {
+      before: funds.capsFor(hold, account, hold.accountId),
+      after: funds.capsFor(by, account, accountId),
+    };
     const { periodStartMs, countedAtMs } = account.replace(hold, by.amount, openedAtMs, caps);
     hold.replaceBy({ ...by, accountId, openedAtMs, periodStartMs, countedAtMs });
   }
@@ -109,7 +114,7 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(hold.accountId);
     const atMs = this.#now();
     const { cost, waived } = settlement;
-    const settled = account.settle(hold, cost, funds.capsFor(hold, account), waived);
+    const settled = account.settle(hold, cost, funds.capsFor(hold, account, hold.accountId), waived);
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
@@ -131,14 +136,14 @@ export class Ledger implements Accounts {
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
     const account = this.#funds.account(hold.accountId);
-    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account));
+    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId));
     if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
   remaining(hold: Hold): number {
     const account = this.#funds.account(hold.accountId);
-    const caps = this.#funds.of(hold.keyId).capsFor(hold, account);
+    const caps = this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId);
     account.turn(this.#now(), caps);
     let lowest = account.remaining();
     for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
@@ -158,6 +163,11 @@ export class Ledger implements Accounts {
     return sums;
   }
 
+  countedTags(keyId: string): readonly string[] {
+    const { accountId } = this.#funds.of(keyId).key;
+    return this.#funds.valueCaps.countedTags({ keyId, accountId });
+  }
+
   summary(keyId: string): AccountSummary {
     return this.#funds.of(keyId).summary(this.#now());
   }
@@ -165,7 +175,9 @@ export class Ledger implements Accounts {
   apply(changes: Changes): void {
     this.#funds.apply(changes);
     // A new cap's period may lie in the future.
-    const hasCaps = [...changes.accounts, ...changes.keys].some(({ caps }) => caps.length > 0);
+    const hasCaps =
+      changes.valueCaps.caps.length > 0 ||
+      [...changes.accounts, ...changes.keys].some(({ caps }) => caps.length > 0);
     if (hasCaps) this.#latestMs = Math.max(this.#latestMs, this.#funds.latestMs());
   }
 
@@ -207,7 +219,11 @@ export class Ledger implements Accounts {
   #interrupt(hold: HoldProgress, atMs: number): SettleParts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
-    const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold, account));
+    const settled = account.settleInterrupted(
+      hold.chargeSoFar,
+      hold,
+      funds.capsFor(hold, account, hold.accountId),
+    );
     funds.charge(settled.charged, atMs);
     return settled;
   }
@@ -224,6 +240,10 @@ export class Ledger implements Accounts {
   #commitUnattended(items: readonly JournalItem[]): void {
     this.#store.commit(items).catch(() => {});
   }
+}
+
+function rejectUnlabelled(label: string | null): void {
+  if (label !== null) throw labelRequired(label);
 }
 
 /** Sets the amount charged in the usage record: 0 for token-budget keys, which are not charged in credits. */

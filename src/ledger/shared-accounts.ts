@@ -10,7 +10,7 @@ import {
   NodeUnavailable,
   type StoreNode,
 } from "../store/node.ts";
-import type { Changes, KeyRecord, PricedCharge, Store } from "../store/store.ts";
+import type { Changes, KeyRecord, PricedCharge, Store, ValueCapRecord } from "../store/store.ts";
 import { Account } from "./account.ts";
 import type {
   AccountSummary,
@@ -26,12 +26,14 @@ import { Hold } from "./hold.ts";
 import {
   chargeUncertain,
   journalUnavailable,
+  labelRequired,
   limitError,
   tooManyInFlight,
   unusableKey,
 } from "./hold-errors.ts";
 import { KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
+import { ValueCaps } from "./value-caps.ts";
 
 export interface SharedAccountsOptions {
   readonly node: Pick<
@@ -40,6 +42,7 @@ export interface SharedAccountsOptions {
   >;
   readonly clock: Clock;
   readonly keys: readonly KeyRecord[];
+  readonly valueCaps?: readonly ValueCapRecord[];
   /** Other queued writes, which must be durable before a charge's response is sent. */
   readonly written?: Store["written"];
   /** How often progress is journaled. */
@@ -66,6 +69,8 @@ export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
   readonly #keys = new Map<string, KeyRecord>();
+  /** What it counts is in the database; here they say which labels they count. */
+  readonly #valueCaps = new ValueCaps();
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
@@ -78,6 +83,7 @@ export class SharedAccounts implements Accounts {
     this.#written = written;
     this.#clock = clock;
     this.#know(keys);
+    this.#valueCaps.set(options.valueCaps ?? [], []);
     this.#progress = new ProgressNotes({
       clock,
       tickMs,
@@ -188,8 +194,13 @@ export class SharedAccounts implements Accounts {
   }
 
   /** Entries need no action: the database's sums include them already. */
-  apply({ keys }: Pick<Changes, "keys">): void {
+  apply({ keys, valueCaps }: Pick<Changes, "keys" | "valueCaps">): void {
     this.#know(keys);
+    this.#valueCaps.set(valueCaps.caps, []);
+  }
+
+  countedTags(keyId: string): readonly string[] {
+    return this.#valueCaps.countedTags({ keyId, accountId: this.#key(keyId).accountId });
   }
 
   #know(keys: readonly KeyRecord[]): void {
@@ -242,6 +253,7 @@ function holdError(
   if ("state" in verdict) {
     return limitError({ denial: verdict.decision, state: verdict.state }, mode, amount, nowMs);
   }
+  if ("label" in verdict) return labelRequired(verdict.label);
   if (verdict.decision === "gone") return journalUnavailable();
   return verdict.decision === "too_many" ? tooManyInFlight(maxConcurrent) : unusableKey(verdict.decision);
 }

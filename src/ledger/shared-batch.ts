@@ -88,7 +88,7 @@ class Batch {
     const account = this.#funds.account(hold.accountNo);
     const funds = this.#funds.key(keyId, account);
     if (hold.isInFlight) funds.openHolds -= 1;
-    const caps = funds.capsFor(hold, account);
+    const caps = funds.capsFor(hold, account, this.#accountId(hold.accountNo));
     if (charge === null) {
       account.release(hold, caps);
       return nothingCharged;
@@ -112,7 +112,7 @@ class Batch {
     if (isFinal || rest <= 0) return { charged: paid, overrun: unpaid };
     const account = this.#funds.account(charge.accountNo);
     const place = this.#presentOf(charge, account);
-    const caps = this.#funds.key(keyId, account).capsFor(charge, account);
+    const caps = this.#funds.key(keyId, account).capsFor(charge, account, this.#accountId(charge.accountNo));
     const settled = account.settleInterrupted(rest, place, caps, Math.min(rest, charge.waived ?? 0));
     const late = { completes: first?.id ?? null, paid };
     this.#book({ id, keyId, charge, place }, settled, late);
@@ -150,6 +150,10 @@ class Batch {
     this.#charges.push({ item, keyNo: this.#funds.keyRow(keyId).no, accountNo, openedAtMs, late });
   }
 
+  #accountId(accountNo: number): string {
+    return this.#funds.accountRow(accountNo).id;
+  }
+
   #count({ attempts = [], atMs }: EndCharge): void {
     for (const attempt of attempts) this.#attempts.add(utcDay(atMs), attempt);
   }
@@ -177,7 +181,9 @@ class Batch {
     const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
     if (unusable !== null) return { decision: unusable };
     if (funds.isFull) return { decision: "too_many" };
-    const caps = funds.capsFor(order, account);
+    const label = funds.missingLabel(order);
+    if (label !== null) return { decision: "label_required", label };
+    const caps = funds.capsFor(order, account, this.#accountId(accountNo));
     const decided = account.decide(amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };
     const { periodStartMs, countedAtMs } = decided;
@@ -197,7 +203,13 @@ class Batch {
     const { accountNo, isInFlight } = former;
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
-    const caps = { before: funds.capsFor(former, account), after: funds.capsFor(order, account) };
+    const label = funds.missingLabel(order);
+    if (label !== null) return { decision: "label_required", label };
+    const accountId = this.#accountId(accountNo);
+    const caps = {
+      before: funds.capsFor(former, account, accountId),
+      after: funds.capsFor(order, account, accountId),
+    };
     const openedAtMs = this.#rows.nowMs ?? order.nowMs;
     const decided = account.decideInPlace(former, amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };

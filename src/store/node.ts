@@ -146,6 +146,8 @@ export type HoldVerdict =
   /** The limit that denies it. */
   | { readonly decision: Denial; readonly state: BoundState }
   | { readonly decision: UnusableKey }
+  /** A cap counts each value of the label, and the request has none. */
+  | { readonly decision: "label_required"; readonly label: string }
   /** The hold to replace has ended, because the node was taken over. */
   | { readonly decision: "gone" };
 

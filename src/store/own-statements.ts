@@ -10,6 +10,17 @@ export interface NumberedOwner {
   readonly accountNo: number;
 }
 
+/** What a cap has counted of one value. */
+export interface NewCapValue {
+  readonly no: number;
+  readonly value: string;
+  readonly startMs: number;
+  readonly used: number;
+  /** JSON, as `base/money/later-use.ts` reads it; null for nothing. */
+  readonly later: string | null;
+  readonly held: number;
+}
+
 /** Statements about keys and accounts that differ between databases. They run inside the caller's transaction. */
 export interface OwnStatements {
   /** A number that no key or account has had before: they are numbered together. */
@@ -18,6 +29,17 @@ export interface OwnStatements {
   accountColumns(account: AccountRecord): WrittenRow;
   /** A new cap also counts what its current period used before it existed. */
   insertCap(owner: NumberedOwner, cap: CapLimit, nowMs: number): Work<void>;
+  /** Keeps all gateways from holding or charging until the transaction ends. Must come after `lockRevision`, before other locks. */
+  lockMoney(): Work<void>;
+  /** What open holds have reserved of each value of a cap, in the period that begins at `startMs`. */
+  heldValues(
+    capNo: number,
+    period: string,
+    startMs: number,
+  ): Work<readonly { readonly value: string; readonly amount: number }[]>;
+  /** A condition over `cap_values` that begins with AND: nothing is reserved. */
+  readonly isUnheld: string;
+  insertCapValue(row: NewCapValue): Work<void>;
   /** Recomputes what is reserved on these accounts, and on the caps of these accounts and keys. */
   recountHolds(accounts: readonly number[], keys: readonly number[]): Work<void>;
   /** The time that decides about periods: the given one, or the database's own. */

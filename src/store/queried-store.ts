@@ -19,6 +19,7 @@ import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { signInsChangedSince } from "./tables/sign-in-table.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
+import * as values from "./tables/value-cap-table.ts";
 
 /** Revisions begin with 0. */
 const beforeAll = -1;
@@ -48,6 +49,8 @@ export function queriedStore(
           accountTotals: yield* entries.allAccountTotals(),
           keyTotals: yield* entries.allKeyTotals(),
           capTotals: yield* allCapTotals(),
+          valueCaps: yield* values.allValueCaps(),
+          valueTotals: yield* values.allValueTotals(),
           openHolds: yield* entries.openHolds(),
           unbalancedId: yield* entries.unbalancedId(),
         };
@@ -62,6 +65,7 @@ export function queriedStore(
           accounts: yield* accounts.accountsChangedSince(revision),
           keys: yield* keys.keysChangedSince(revision),
           signIns: yield* signInsChangedSince(revision),
+          valueCaps: yield* values.valueCapState(),
           entries: yield* entries.entriesChangedSince(revision),
         };
       }),
@@ -124,6 +128,26 @@ export function queriedStore(
           yield* extendCap(numbered, capNo, amount, yield* presentMs(own, nowMs));
         }),
       ),
+
+    valueCaps: () => readTogether(() => values.allValueCaps()),
+    valueTotals: (capNo) => readTogether(() => values.valueTotalsOf(capNo)),
+    insertValueCap: (cap, nowMs) =>
+      changeTogether(function* () {
+        return yield* values.insertValueCap(own, cap, yield* presentMs(own, nowMs));
+      }),
+    updateValueCap: (id, changes, nowMs) =>
+      changeTogether(function* () {
+        return yield* values.updateValueCap(own, id, changes, yield* presentMs(own, nowMs));
+      }),
+    raiseValueCap: (id, amount, value, nowMs) =>
+      changeTogether(function* () {
+        yield* values.raiseValueCap(own, id, amount, value, yield* presentMs(own, nowMs));
+      }),
+    removeValueCap: (id) => changeTogether(() => values.removeValueCap(own, id)),
+    pruneCapValues: (nowMs) =>
+      changeTogether(function* () {
+        return yield* values.pruneCapValues(own, yield* presentMs(own, nowMs));
+      }),
 
     readTotals: (keyId) => entries.totalsOfKey(read, keyId),
     recordTopUp: (topUp) => changeTogether(() => recordOperatorEntry(own, "topup", topUp)),

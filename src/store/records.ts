@@ -11,6 +11,7 @@ import type { BackgroundEnd, BackgroundRecord, OwnedBackground } from "./backgro
 import type { ResponsePart, StoredResponse } from "./response-records.ts";
 import type { SignIn } from "./sign-in-records.ts";
 import type { TurnRecord } from "./turn-records.ts";
+import type { ValueCapState } from "./value-cap-records.ts";
 
 /** The store's records: plain data without behavior. */
 
@@ -315,6 +316,8 @@ export interface Changes {
   readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
   readonly signIns: readonly SignIn[];
+  /** All limits by value, as they are now. */
+  readonly valueCaps: ValueCapState;
   /** Top-ups and adjustments written since, by any process; each is reported once. */
   readonly entries: readonly Entry[];
 }

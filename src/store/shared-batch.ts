@@ -12,6 +12,7 @@ import type {
   KeyTotals,
   Outcome,
 } from "./records.ts";
+import type { ValueCapRecord, ValueTotals } from "./value-cap-records.ts";
 
 /**
  * One batch of a shared database: a transaction that locks and reads rows, decides, and writes. The database decides nothing:
@@ -74,6 +75,18 @@ export interface EarlierEntry {
   readonly quantities: string | null;
 }
 
+/** A cap by value. `latestMs` and `taken` are of values that are not among `LockedRows.capValues`; null if no new value needs them. */
+export interface LockedValueCap extends ValueCapRecord {
+  readonly latestMs: number | null;
+  readonly taken: number;
+}
+
+export interface LockedValue extends ValueTotals {
+  readonly held: number;
+}
+
+export type ValueSums = Pick<LockedValue, "capNo" | "value" | "periodStartMs" | "used" | "held">;
+
 export interface LockedRows {
   /** The transaction that has the locks. */
   readonly transaction: string;
@@ -83,6 +96,9 @@ export interface LockedRows {
   readonly keys: readonly LockedKey[];
   /** By number. */
   readonly caps: readonly LockedCap[];
+  /** Absent while there are no caps by value. */
+  readonly valueCaps?: readonly LockedValueCap[];
+  readonly capValues?: readonly LockedValue[];
   readonly holds: readonly LockedHold[];
   /** By id. Only of ends whose holds are gone, like the next field. */
   readonly entries: readonly EarlierEntry[];
@@ -148,6 +164,7 @@ export interface BatchDecision {
   readonly accounts: readonly (AccountSums & { readonly no: number })[];
   readonly keys: readonly (KeyFundsSums & { readonly no: number })[];
   readonly caps: readonly CapSums[];
+  readonly capValues: readonly ValueSums[];
   /** The ids of holds that end. */
   readonly ended: readonly string[];
   readonly opened: readonly OpenedHold[];

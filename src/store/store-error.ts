@@ -12,6 +12,7 @@ export class StoreError extends Error {
 export type StoreErrorReason =
   | "unknown_key"
   | "unknown_account"
+  | "unknown_cap"
   | "label_taken"
   | "changed"
   | "closed"

@@ -36,6 +36,7 @@ import type { Reports } from "./reports.ts";
 import type { SignIn } from "./sign-in-records.ts";
 import type { Pruning, StorageStats } from "./storage.ts";
 import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
+import type { NewValueCap, ValueCapChanges, ValueCapRecord, ValueTotals } from "./value-cap-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -51,6 +52,7 @@ export type * from "./storage.ts";
 export { StoreError, type StoreErrorReason } from "./store-error.ts";
 export type * from "./usage-totals.ts";
 export { cachedInputShare, errorRate, sumTotals } from "./usage-totals.ts";
+export type * from "./value-cap-records.ts";
 
 /**
  * Durable state. Every method is one transaction, and all are asynchronous, so that every database can implement the
@@ -102,6 +104,18 @@ export interface Store {
   setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void>;
   /** Raises a cap for its current period. */
   extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void>;
+  /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
+  valueCaps(): Promise<readonly ValueCapRecord[]>;
+  insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
+  /** Another period or other models count anew, and end what the limit was raised by. */
+  updateValueCap(id: string, changes: ValueCapChanges, nowMs: number): Promise<ValueCapRecord>;
+  /** Raises the limit for its current period, of one value or of all. */
+  raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
+  removeValueCap(id: string): Promise<ValueCapRecord>;
+  /** What a cap has counted, the most first. */
+  valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
+  /** Deletes values that ended with their period. */
+  pruneCapValues(nowMs: number): Promise<number>;
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
   /** Looks up a key by its id, its prefix, or its account's id, if exactly one key matches. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
@@ -211,11 +225,19 @@ export interface JournaledStore extends Store {
    * happen in between.
    */
   countCaps(capNos: readonly number[]): CountedCaps;
+  /** The same for caps by value. */
+  countValueCaps(capNos: readonly number[]): CountedValues;
   /** The totals of all accounts, keys and caps, and the charges in `pending` that they do not include. */
   countAll(): CountedTotals;
 }
 
-export interface CountedTotals extends Pick<Snapshot, "accountTotals" | "keyTotals" | "capTotals"> {
+export interface CountedValues {
+  readonly totals: readonly ValueTotals[];
+  readonly pending: readonly ChargeEntry[];
+}
+
+export interface CountedTotals
+  extends Pick<Snapshot, "accountTotals" | "keyTotals" | "capTotals" | "valueTotals"> {
   readonly pending: readonly ChargeEntry[];
 }
 
@@ -232,6 +254,8 @@ export interface Snapshot {
   readonly accountTotals: readonly AccountTotals[];
   readonly keyTotals: readonly KeyTotals[];
   readonly capTotals: readonly CapTotals[];
+  readonly valueCaps: readonly ValueCapRecord[];
+  readonly valueTotals: readonly ValueTotals[];
   readonly openHolds: readonly HoldProgress[];
   /** An account whose totals contradict each other; null if there is none. */
   readonly unbalancedId: string | null;

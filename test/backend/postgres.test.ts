@@ -5,6 +5,7 @@ import type { Backend } from "../../src/backend/backend.ts";
 import { openPostgresBackend } from "../../src/backend/postgres.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
+import { noValueCaps } from "../ledger/no-value-caps.ts";
 import { keyRecord, outcomeRecordOf, temporaryFolder } from "../store/fixtures.ts";
 import {
   clientOf,
@@ -48,7 +49,14 @@ else
       const backend = await open(server.url(database), folder.dir);
       const key = keyRecord();
       await backend.store.insertKey(key, 1_000_000);
-      backend.accounts.apply({ revision: 1, accounts: [], keys: [key], signIns: [], entries: [] });
+      backend.accounts.apply({
+        revision: 1,
+        accounts: [],
+        keys: [key],
+        signIns: [],
+        valueCaps: noValueCaps,
+        entries: [],
+      });
       const hold = () =>
         backend.accounts.hold({
           keyId: key.id,

@@ -84,6 +84,7 @@ export async function tryHold(
   { id: keyId }: KeyRecord,
   amount: number,
   model = "house-model",
+  labels: string | null = null,
 ): Promise<Hold | GatewayError> {
   if (accounts === undefined) throw new Error("there is a gateway");
   try {
@@ -92,7 +93,7 @@ export async function tryHold(
       exchangeId: newId("req_"),
       model,
       requestedModel: null,
-      labels: null,
+      labels,
       amount,
     });
   } catch (error) {

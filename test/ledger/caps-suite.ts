@@ -85,14 +85,14 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect(gateway?.remaining(hold)).toBe(260);
     });
 
-    test("of two caps that begin anew together the account's is named", async () => {
+    test("of two caps that begin anew together the key's is named", async () => {
       await using bench = await open(1);
       const account = await addAccount(bench, { isOpen: true, caps: [cap(100, "day")] });
       const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day")] });
       await bench.refresh();
       const [gateway] = bench.gateways;
       await spend(gateway, await tryHold(gateway, key, 100), 100);
-      expect(detailsOf(await tryHold(gateway, key, 1)).details).toMatchObject({ bound: "account_cap" });
+      expect(detailsOf(await tryHold(gateway, key, 1)).details).toMatchObject({ bound: "key_cap" });
     });
 
     test("a hold above what a cap has left is told how much that is, of which cap, and until when", async () => {

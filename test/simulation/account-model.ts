@@ -1,5 +1,11 @@
 import { msPerDay } from "../../src/base/clock.ts";
-import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "../../src/store/store.ts";
+import type {
+  AccountRecord,
+  AccountTotals,
+  CapRecord,
+  CapTotals,
+  ValueCapRecord,
+} from "../../src/store/store.ts";
 
 /** What is set aside, or was taken, and when that counts. */
 export interface BilledItem {
@@ -38,6 +44,13 @@ export function endOf(period: string, startMs: number): number {
   return startOf(period, startMs + days * msPerDay);
 }
 
+/** By the model that runs, or the one that was requested. */
+export function coversModels(pattern: string | null, { model, labels }: Spender): boolean {
+  const start = pattern?.replace("*", "") ?? "";
+  const requested: string = JSON.parse(labels ?? "{}").fallback_from ?? model;
+  return [model, requested].some((name) => name.startsWith(start));
+}
+
 /** Of a key or of an account. */
 export class CapModel {
   record: CapRecord;
@@ -54,11 +67,9 @@ export class CapModel {
   }
 
   /** For all models, or for those that begin as its pattern does. */
-  covers({ keyId, accountId, model, labels }: Spender): boolean {
-    const start = this.record.models?.replace("*", "") ?? "";
-    const requested: string = JSON.parse(labels ?? "{}").fallback_from ?? model;
-    const isOwned = this.ownerId === keyId || this.ownerId === accountId;
-    return isOwned && [model, requested].some((name) => name.startsWith(start));
+  covers(spender: Spender): boolean {
+    const isOwned = this.ownerId === spender.keyId || this.ownerId === spender.accountId;
+    return isOwned && coversModels(this.record.models, spender);
   }
 
   isCurrent({ countedAtMs }: Pick<BilledItem, "countedAtMs">): boolean {
@@ -92,6 +103,34 @@ export class CapModel {
   restart({ periodStartMs, used }: Omit<CapTotals, "no">): void {
     this.period = periodStartMs;
     this.used = used;
+  }
+}
+
+/** The value that a limit counts a request by; null if it counts it by none. */
+export function valueFor(cap: ValueCapRecord, { keyId, accountId, labels }: Spender): string | null {
+  if (labels === null || (cap.keyId ?? keyId) !== keyId || (cap.accountId ?? accountId) !== accountId)
+    return null;
+  const value: string = JSON.parse(labels)[cap.label] || (cap.isOptional ? "" : null);
+  return cap.value === null || cap.value === value ? value : null;
+}
+
+/** Of one value, in a limit that counts each or this one. */
+export class ValueModel extends CapModel {
+  declare record: ValueCapRecord;
+  readonly value: string;
+  raise = { extra: 0, extraPeriodMs: 0 };
+
+  constructor(record: ValueCapRecord, value: string, period: number, usedFrom: (cap: CapModel) => number) {
+    super(record, "", period, usedFrom);
+    this.value = value;
+  }
+
+  override covers(spender: Spender): boolean {
+    return coversModels(this.record.models, spender) && valueFor(this.record, spender) === this.value;
+  }
+
+  override get limit(): number {
+    return super.limit + (this.raise.extraPeriodMs === this.period ? this.raise.extra : 0);
   }
 }
 

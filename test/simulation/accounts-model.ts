@@ -1,4 +1,5 @@
 import { strict as assert } from "node:assert";
+import { newId } from "../../src/base/id.ts";
 import type {
   AccountRecord,
   AccountTotals,
@@ -8,14 +9,19 @@ import type {
   Changes,
   KeyRecord,
   Snapshot,
+  ValueCapRecord,
+  ValueTotals,
 } from "../../src/store/store.ts";
 import {
   AccountModel,
   type BilledItem,
   CapModel,
+  coversModels,
   endOf,
   type ModelHold,
   type Spender,
+  ValueModel,
+  valueFor,
 } from "./account-model.ts";
 
 interface Denial {
@@ -45,12 +51,18 @@ export class AccountsModel {
   readonly keys = new Map<string, KeyRecord>();
   /** By their numbers. */
   caps: readonly CapModel[] = [];
+  /** Limits by value, and what they have counted. */
+  valueCaps: readonly ValueCapRecord[] = [];
+  values: ValueModel[] = [];
+  /** Of the ids of limits by value that this history makes: several may share a database. */
+  readonly capPrefix = newId("cap_");
   readonly holds = new Map<string, ModelHold>();
   /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
   readonly #charged = new Map<string, BilledItem & { readonly amount: number }>();
   /** When the hold that was asked for last counts. */
   #askedAtMs = 0;
   /** When the database let a cap begin, by its number, and how much had been charged by then. */
+  readonly #begunValues = new Map<number, { readonly periodMs: number; readonly charges: number }>();
   readonly #begun = new Map<number, { readonly periodMs: number; readonly charges: number }>();
 
   account(id: string): AccountModel {
@@ -60,7 +72,61 @@ export class AccountsModel {
   }
 
   capsOf(drawn: Spender): readonly CapModel[] {
-    return this.caps.filter((cap) => cap.covers(drawn));
+    return [...this.caps.filter((cap) => cap.covers(drawn)), ...this.#valuesOf(drawn)];
+  }
+
+  /** Of every limit by value that counts it; a new value begins with nothing. */
+  #valuesOf(drawn: Spender): readonly ValueModel[] {
+    const { record } = this.account(drawn.accountId);
+    return this.valueCaps.flatMap((cap) => {
+      const value = cap.mode === record.mode && coversModels(cap.models, drawn) ? valueFor(cap, drawn) : null;
+      return value === null ? [] : this.#counter(cap, value);
+    });
+  }
+
+  #counter(cap: ValueCapRecord, value: string): ValueModel {
+    const counter = this.values.find((each) => each.record.no === cap.no && each.value === value);
+    return counter ?? new ValueModel(cap, value, 0, (made) => this.#usedOf(made));
+  }
+
+  /** The counters that a hold or a charge counts in are there from now on. */
+  #keep(caps: readonly CapModel[]): void {
+    for (const cap of caps)
+      if (cap instanceof ValueModel && !this.values.includes(cap)) this.values.push(cap);
+  }
+
+  /** Another limit, of this value alone, holds in its place. */
+  #isReplaced(cap: CapModel): boolean {
+    if (!(cap instanceof ValueModel) || cap.record.value !== null) return false;
+    const kind = ({ keyId, accountId, label, period, models, mode }: ValueCapRecord) =>
+      JSON.stringify([keyId, accountId, label, period, models, mode]);
+    return this.valueCaps.some((other) => other.value === cap.value && kind(other) === kind(cap.record));
+  }
+
+  #isWithoutPlace(cap: CapModel): boolean {
+    if (!(cap instanceof ValueModel) || cap.record.value !== null) return false;
+    const others = this.values.filter(
+      ({ record, period }) => record.no === cap.record.no && period === cap.period,
+    );
+    const counting = others.filter((each) => each.used > 0 || this.heldOf(each) > 0);
+    return !counting.includes(cap) && counting.length >= cap.record.maxValues;
+  }
+
+  /** A label that it lacks. */
+  #isUnlabelled(drawn: Spender): boolean {
+    const { record } = this.account(drawn.accountId);
+    return this.valueCaps.some(
+      (cap) =>
+        cap.value === null &&
+        !cap.isOptional &&
+        cap.label !== "owner" &&
+        cap.mode === record.mode &&
+        drawn.labels !== null &&
+        coversModels(cap.models, drawn) &&
+        (cap.keyId ?? drawn.keyId) === drawn.keyId &&
+        (cap.accountId ?? drawn.accountId) === drawn.accountId &&
+        valueFor(cap, drawn) === null,
+    );
   }
 
   heldOf(bound: AccountModel | CapModel): number {
@@ -68,7 +134,9 @@ export class AccountsModel {
     for (const hold of this.holds.values()) {
       const isHeld =
         bound instanceof CapModel
-          ? bound.covers(hold) && bound.isCurrent(hold)
+          ? bound.covers(hold) &&
+            bound.isCurrent(hold) &&
+            (!(bound instanceof ValueModel) || bound.record.mode === this.account(hold.accountId).record.mode)
           : hold.accountId === bound.record.id && hold.periodStartMs === bound.period;
       if (isHeld) sum += hold.amount;
     }
@@ -78,13 +146,16 @@ export class AccountsModel {
   /** The least that any of the bounds leaves. */
   remaining(drawn: Spender): number {
     const account = this.account(drawn.accountId);
-    const free = this.capsOf(drawn).map((cap) => cap.left - this.heldOf(cap));
+    const free = this.capsOf(drawn)
+      .filter((cap) => !this.#isReplaced(cap))
+      .map((cap) => cap.left - this.heldOf(cap));
     return Math.max(0, Math.min(account.balance - this.heldOf(account), ...free));
   }
 
   /** Moves on to the periods of this moment, and says what a hold must be answered with; null if it is admitted. */
   ask(spender: Spender, amount: number, nowMs: number): ExpectedRefusal | null {
     const account = this.account(spender.accountId);
+    if (this.#isUnlabelled(spender)) return { code: "invalid_request", endsMs: Infinity };
     const caps = this.capsOf(spender);
     const countedAtMs = Math.max(nowMs, account.countedAtMs, ...caps.map(({ period }) => period));
     this.#askedAtMs = countedAtMs;
@@ -112,7 +183,9 @@ export class AccountsModel {
   }
 
   #deniedBy(cap: CapModel, amount: number): Denial | null {
+    if (this.#isReplaced(cap)) return null;
     const endsMs = endOf(cap.record.period, cap.period);
+    if (this.#isWithoutPlace(cap)) return { rank: 1, endsMs };
     if (cap.used >= cap.limit) return { rank: 1, endsMs };
     if (cap.left < amount) return { rank: 2, endsMs };
     return cap.left - this.heldOf(cap) < amount ? { rank: 3, endsMs } : null;
@@ -130,7 +203,10 @@ export class AccountsModel {
     const account = this.account(hold.accountId);
     assert.equal(hold.countedAtMs, this.#askedAtMs, "it counts at another time");
     account.countedAtMs = hold.countedAtMs;
-    for (const cap of this.capsOf(hold)) assert(cap.isCurrent(hold), "it counts in another period");
+    const caps = this.capsOf(hold);
+    for (const cap of caps) cap.see(hold.countedAtMs);
+    for (const cap of caps) assert(cap.isCurrent(hold), "it counts in another period");
+    this.#keep(caps);
     this.holds.set(hold.id, hold);
   }
 
@@ -148,7 +224,8 @@ export class AccountsModel {
     const payable = Math.max(0, Math.min(cost - waived, allowed));
     let covered = payable;
     const caps = this.capsOf(hold);
-    for (const cap of caps) {
+    this.#keep(caps);
+    for (const cap of caps.filter((each) => !this.#isReplaced(each))) {
       const more = cap.isCurrent(hold) ? Math.max(0, cap.left - this.heldOf(cap)) : 0;
       covered = Math.min(covered, hold.amount + more);
     }
@@ -157,13 +234,16 @@ export class AccountsModel {
     account.posted -= charged;
     account.used += charged;
     if (!isPast) account.periodUsed += charged;
-    for (const cap of caps) if (cap.isCurrent(hold)) cap.used += charged;
+    for (const cap of caps) {
+      if (cap instanceof ValueModel) cap.see(hold.countedAtMs);
+      if (cap.isCurrent(hold)) cap.used += charged;
+    }
     this.#charged.set(hold.id, { ...hold, amount: charged });
     return { charged, owed: charged - covered };
   }
 
   /** What operators have changed. `begun` has a total of every cap that is new. */
-  apply(changes: Pick<Changes, "accounts" | "keys" | "entries">): void {
+  apply(changes: Pick<Changes, "accounts" | "keys" | "entries"> & Partial<Pick<Changes, "valueCaps">>): void {
     for (const record of changes.accounts) {
       const account = this.accounts.get(record.id) ?? this.#newAccount(record);
       this.accounts.set(record.id, account);
@@ -174,7 +254,51 @@ export class AccountsModel {
       this.keys.set(key.id, key);
       this.#setCaps(key.id, key.caps);
     }
+    if (changes.valueCaps !== undefined) this.#setValueCaps(changes.valueCaps);
     for (const { accountId, amount } of changes.entries) this.account(accountId).posted += amount;
+  }
+
+  #setValueCaps({ caps, raises }: Changes["valueCaps"]): void {
+    const known = new Map(this.valueCaps.map((cap) => [cap.no, cap]));
+    const isSame = (cap: ValueCapRecord) =>
+      known.get(cap.no)?.period === cap.period && known.get(cap.no)?.models === cap.models;
+    this.valueCaps = caps;
+    this.values = this.values.filter((value) =>
+      caps.some((cap) => cap.no === value.record.no && isSame(cap)),
+    );
+    for (const value of this.values)
+      value.record = caps.find(({ no }) => no === value.record.no) ?? value.record;
+    for (const cap of caps.filter((each) => !isSame(each))) this.#countValues(cap);
+    for (const { capNo, value, extra, extraPeriodMs } of raises) {
+      const cap = caps.find(({ no }) => no === capNo);
+      if (cap === undefined) continue;
+      const counter = this.#counter(cap, value);
+      counter.raise = { extra, extraPeriodMs };
+      this.#keep([counter]);
+    }
+  }
+
+  /** What its period has seen before it was there. */
+  #countValues(cap: ValueCapRecord): void {
+    const { periodMs, charges } = this.#begunValues.get(cap.no) ?? { periodMs: 0, charges: 0 };
+    const seen = [...this.#charged.values(), ...this.holds.values()];
+    const applies = (item: BilledItem) =>
+      this.account(item.accountId).record.mode === cap.mode && coversModels(cap.models, item);
+    const values = new Set(seen.filter(applies).map((item) => valueFor(cap, item)));
+    for (const value of values) {
+      if (value === null) continue;
+      const counter = new ValueModel(cap, value, periodMs, (made) => this.#usedOf(made));
+      counter.used = this.#usedOf(counter);
+      const late = [...this.#charged.values()].slice(charges);
+      for (const item of [...late, ...this.holds.values()])
+        if (counter.covers(item) && applies(item)) counter.see(item.countedAtMs);
+      this.values.push(counter);
+    }
+  }
+
+  /** A limit by value that the database has just begun to count, in the period that begins then. */
+  beginValues({ no }: ValueCapRecord, periodMs: number): void {
+    this.#begunValues.set(no, { periodMs, charges: this.#charged.size });
   }
 
   /** Caps that the database has just made, and where their periods begin. */
@@ -216,24 +340,43 @@ export class AccountsModel {
   /** Charges count in their own period; until it begins, in the current one. */
   #usedOf(cap: CapModel): number {
     return sumOf(
-      [...this.#charged.values()].filter((charge) => cap.covers(charge) && charge.countedAtMs >= cap.period),
+      [...this.#charged.values()].filter(
+        (charge) =>
+          cap.covers(charge) &&
+          charge.countedAtMs >= cap.period &&
+          (!(cap instanceof ValueModel) || cap.record.mode === this.account(charge.accountId).record.mode),
+      ),
     );
   }
 
   /** The clock was set back: the database says what counts now, and what runs does so too. */
-  return(now: Pick<Snapshot, "accountTotals" | "capTotals">): void {
+  return(now: Pick<Snapshot, "accountTotals" | "capTotals" | "valueTotals">): void {
     for (const totals of now.accountTotals) {
       const account = this.account(totals.accountId);
       account.restart(account.record, totals);
     }
     for (const { no, ...totals } of now.capTotals)
       this.caps.find((cap) => cap.record.no === no)?.restart(totals);
+    this.#restartValues(now.valueTotals);
     for (const hold of this.holds.values()) {
       const account = this.account(hold.accountId);
       account.countedAtMs = Math.max(account.countedAtMs, hold.countedAtMs);
       account.begin(hold.periodStartMs);
-      for (const cap of this.capsOf(hold)) cap.see(hold.countedAtMs);
+      const caps = this.capsOf(hold);
+      for (const cap of caps) cap.see(hold.countedAtMs);
+      this.#keep(caps);
     }
+  }
+
+  #restartValues(all: readonly ValueTotals[]): void {
+    this.values = all.flatMap((totals) => {
+      const cap = this.valueCaps.find(({ no }) => no === totals.capNo);
+      if (cap === undefined) return [];
+      const counter = new ValueModel(cap, totals.value, 0, (made) => this.#usedOf(made));
+      counter.restart(totals);
+      counter.raise = totals;
+      return counter;
+    });
   }
 
   /** After a crash the database says what happened; nothing is held any more. */
@@ -243,6 +386,8 @@ export class AccountsModel {
       readonly keys: readonly KeyRecord[];
       readonly accountTotals: readonly AccountTotals[];
       readonly capTotals: readonly CapTotals[];
+      readonly valueCaps: readonly ValueCapRecord[];
+      readonly valueTotals: readonly ValueTotals[];
     },
     charges: readonly AuditedEntry[],
     interrupted: readonly (BilledItem & { readonly holdId: string })[],
@@ -259,6 +404,8 @@ export class AccountsModel {
     }
     this.holds.clear();
     this.apply({ accounts: now.accounts, keys: now.keys, entries: [] });
+    this.valueCaps = now.valueCaps;
+    this.#restartValues(now.valueTotals);
     for (const totals of now.accountTotals) {
       const account = this.account(totals.accountId);
       account.restart(account.record, totals);

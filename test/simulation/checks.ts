@@ -50,7 +50,7 @@ function capsAt(model: AccountsModel, key: KeyRecord, atMs: number): object[] {
 export async function checkDatabase(store: Store, model: AccountsModel): Promise<void> {
   const report = await audit(store);
   assert.deepEqual(report.differences, []);
-  const { accountTotals: kept, keyTotals, capTotals } = await store.load();
+  const { accountTotals: kept, keyTotals, capTotals, valueTotals } = await store.load();
   for (const [id, account] of model.accounts) {
     const totals = kept.find(({ accountId }) => accountId === id);
     assert(totals !== undefined);
@@ -63,6 +63,11 @@ export async function checkDatabase(store: Store, model: AccountsModel): Promise
   for (const { record, period, used } of model.caps) {
     const totals = capTotals.find(({ no }) => no === record.no);
     assert.equal(totals && usedIn(period, totals), used, `cap ${record.no}`);
+  }
+  for (const { record, value, period, used } of model.values) {
+    const totals = valueTotals.find((each) => each.capNo === record.no && each.value === value);
+    const kept = totals === undefined ? 0 : usedIn(period, totals);
+    assert.equal(kept, used, `cap ${record.id} ${value}`);
   }
   const requests = keyTotals.reduce((sum, totals) => sum + totals.requests, 0);
   const groups = await summarizeUsage(store, { by: "model", sinceMs: 0 });

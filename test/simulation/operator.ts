@@ -1,6 +1,14 @@
 import { strict as assert } from "node:assert";
+import { periodStart } from "../../src/base/money/period.ts";
 import type { Hold, ReplacedHold } from "../../src/ledger/accounts.ts";
-import { type CapLimit, type CapOwner, type Entry, type Store, StoreError } from "../../src/store/store.ts";
+import {
+  type CapLimit,
+  type CapOwner,
+  type Entry,
+  type NewValueCap,
+  type Store,
+  StoreError,
+} from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import type { AccountsModel } from "./accounts-model.ts";
 import type { SeededRandom } from "./random.ts";
@@ -46,8 +54,60 @@ export async function populate(store: Store, model: AccountsModel, nowMs: number
 export function replacementOf(random: SeededRandom, { model, labels }: Hold): ReplacedHold {
   const other = models.find((name) => name !== model) ?? model;
   const amount = random.between(0, 400);
-  if (labels !== null) return { model: other, requestedModel: null, labels: null, amount };
-  return { model: other, requestedModel: model, labels: JSON.stringify({ fallback_from: model }), amount };
+  if (labels === null) return { model: other, requestedModel: model, labels, amount };
+  const { fallback_from: from, ...kept } = JSON.parse(labels);
+  const next = from === undefined ? { ...kept, fallback_from: model } : kept;
+  return { model: other, requestedModel: null, labels: JSON.stringify(next), amount };
+}
+
+/** Who a request is from. Few have all labels; the gateway's own have none at all. */
+export function someLabels(random: SeededRandom): string | null {
+  if (random.chance(0.1)) return null;
+  const owner = random.pick(["", "ada", "ben", "cho"]);
+  const user = random.pick(["u1", "u2", "u3", "u4", undefined]);
+  const project = random.pick(["atlas", "zephyr", undefined, undefined]);
+  return JSON.stringify({ owner, ...(user && { user }), ...(project && { "tag:project": project }) });
+}
+
+/** Adds, changes, raises or removes a limit by value. */
+async function changeValueCaps(
+  random: SeededRandom,
+  store: Store,
+  model: AccountsModel,
+  nowMs: number,
+): Promise<void> {
+  const all = await store.valueCaps();
+  const mine = random.pick(all.filter(({ id }) => id.startsWith(model.capPrefix)));
+  const choice = random.between(1, 10);
+  if (mine !== undefined && choice <= 2) return void (await store.removeValueCap(mine.id));
+  if (mine !== undefined && choice <= 5) {
+    const value = mine.value ?? (random.chance(0.5) ? "ada" : null);
+    return store.raiseValueCap(mine.id, random.between(1, 300), value, nowMs);
+  }
+  if (mine !== undefined && choice <= 6) {
+    await store.updateValueCap(mine.id, { limit: random.between(100, 900) }, nowMs);
+    return;
+  }
+  const key = random.pick([...model.keys.values()]);
+  assert(key !== undefined);
+  const label = random.pick(["owner", "user", "tag:project"]) ?? "owner";
+  const values = { owner: "ada", user: "u1", "tag:project": "atlas" }[label] ?? null;
+  const isInKey = random.chance(0.5);
+  const cap: NewValueCap = {
+    id: `${model.capPrefix}${random.between(1, 1_000_000_000)}`,
+    keyId: isInKey ? key.id : null,
+    accountId: isInKey ? null : key.accountId,
+    mode: key.mode,
+    label,
+    value: random.chance(0.3) ? values : null,
+    limit: random.between(100, 900),
+    period: random.pick(["day", "week", "month"] as const) ?? "day",
+    models: random.chance(0.3) ? "other-*" : null,
+    isOptional: label !== "owner" && random.chance(0.7),
+    maxValues: random.between(1, 4),
+  };
+  const record = await store.insertValueCap(cap, nowMs);
+  model.beginValues(record, periodStart(cap.period, nowMs));
 }
 
 /** Mostly within the hold; sometimes above it, by a little or by more than any limit leaves. */
@@ -68,7 +128,16 @@ export async function learn(store: Store, model: AccountsModel, keyIds: Iterable
   const ids = [...new Set([...known.map(({ accountId }) => accountId), ...model.accounts.keys()])];
   const accounts = await Promise.all(ids.map((id) => store.findAccount(id)));
   for (const { caps } of await store.readAccounts(ids)) model.begin(caps);
-  model.apply({ accounts: accounts.filter((account) => account !== null), keys: known, entries: [] });
+  const caps = (await store.valueCaps()).filter(({ id }) => id.startsWith(model.capPrefix));
+  const totals = await Promise.all(caps.map(({ no }) => store.valueTotals(no)));
+  const raises = totals.flat().filter(({ extra }) => extra > 0);
+  const valueCaps = { caps, raises };
+  model.apply({
+    accounts: accounts.filter((account) => account !== null),
+    keys: known,
+    valueCaps,
+    entries: [],
+  });
 }
 
 /** Something that an operator does from another process. Returns the entry, if it makes one. */
@@ -78,8 +147,10 @@ export async function operate(
   model: AccountsModel,
   nowMs: number,
 ): Promise<Entry | null> {
-  const choice = random.between(1, 10);
-  if (choice <= 4) return changeTerms(random, store, model, nowMs);
+  const choice = random.between(1, 12);
+  if (choice > 10) await changeValueCaps(random, store, model, nowMs);
+  else if (choice <= 4) return changeTerms(random, store, model, nowMs);
+  if (choice > 10) return null;
   if (choice <= 5) await moveKey(random, store, model, nowMs);
   else if (choice <= 7) await extendCap(random, store, pickOwner(random, model), nowMs);
   else {

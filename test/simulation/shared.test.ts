@@ -10,6 +10,7 @@ import type { StoreNode } from "../../src/store/node.ts";
 import { joinStore, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
+import { noValueCaps } from "../ledger/no-value-caps.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -17,7 +18,7 @@ import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgre
 import { summarizeUsage } from "../support/usage.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkRefusal } from "./checks.ts";
-import { costOf, learn, models, operate, populate, replacementOf, waivedOf } from "./operator.ts";
+import { costOf, learn, models, operate, populate, replacementOf, someLabels, waivedOf } from "./operator.ts";
 import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
@@ -82,14 +83,14 @@ class SharedSimulation {
     const model = this.#random.pick(models);
     assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
-    const spender = { keyId: key.id, accountId: key.accountId, model, labels: null };
+    const spender = { keyId: key.id, accountId: key.accountId, model, labels: someLabels(this.#random) };
     const expected = this.#model.ask(spender, amount, this.#clock.wallMs());
     const request = {
       keyId: key.id,
       exchangeId: newId("req_"),
       model,
       requestedModel: null,
-      labels: null,
+      labels: spender.labels,
       amount,
     };
     try {
@@ -156,7 +157,7 @@ class SharedSimulation {
   }
 
   #tell(): void {
-    this.#accounts.apply({ keys: [...this.#model.keys.values()] });
+    this.#accounts.apply({ keys: [...this.#model.keys.values()], valueCaps: noValueCaps });
   }
 
   /** At most an hour behind what it has shown: further back, bounds would return to the present. */

@@ -9,7 +9,7 @@ import { costing } from "../support/rates.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
-import { costOf, models, operate, populate, replacementOf, waivedOf } from "./operator.ts";
+import { costOf, models, operate, populate, replacementOf, someLabels, waivedOf } from "./operator.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
@@ -104,7 +104,7 @@ export class Simulation {
     const model = this.#random.pick(models);
     assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
-    const spender = { keyId: key.id, accountId: key.accountId, model, labels: null };
+    const spender = { keyId: key.id, accountId: key.accountId, model, labels: someLabels(this.#random) };
     const expected = this.#model.ask(spender, amount, this.#clock.wallMs());
     try {
       const request = {
@@ -112,7 +112,7 @@ export class Simulation {
         exchangeId: `req_${String(++this.#exchangeNo).padStart(6, "0")}`,
         model,
         requestedModel: null,
-        labels: null,
+        labels: spender.labels,
         amount,
       };
       const hold = this.#life.ledger.hold(request);

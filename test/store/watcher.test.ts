@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { StoreWatcher } from "../../src/store/watcher.ts";
+import { noValueCaps } from "../ledger/no-value-caps.ts";
 import { waitFor } from "../support/wait.ts";
 
 test("all who ask while a look is under way share the next one, which sees what was changed meanwhile", async () => {
@@ -15,7 +16,14 @@ test("all who ask while a look is under way share the next one, which sees what 
         await look.promise;
         return seen;
       },
-      changesSince: async () => ({ revision, accounts: [], keys: [], signIns: [], entries: [] }),
+      changesSince: async () => ({
+        revision,
+        accounts: [],
+        keys: [],
+        signIns: [],
+        valueCaps: noValueCaps,
+        entries: [],
+      }),
     },
     revision,
     apply: (changes) => applied.push(changes.revision),

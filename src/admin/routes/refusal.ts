@@ -51,6 +51,7 @@ const operationStatuses = {
   unknown_token: 404,
   unknown_code: 404,
   unknown_sign_in: 404,
+  unknown_cap: 404,
   ambiguous_key: 409,
   invalid_input: 400,
   not_allowed: 403,

@@ -1,7 +1,14 @@
 import type { BudgetPeriod } from "../key-attributes.ts";
 
 /** The kinds of limit: the account's balance or budget, and every cap that applies to a request. */
-export type BoundKind = "balance" | "budget" | "key_cap" | "account_cap";
+export type BoundKind =
+  | "balance"
+  | "budget"
+  | "key_cap"
+  | "account_cap"
+  | "owner_cap"
+  | "user_cap"
+  | "tag_cap";
 
 /** Why a limit denies a hold. If several limits deny it, the client sees the first of these reasons. */
 export type Denial = "used_up" | "too_little" | "reserved";
@@ -16,6 +23,10 @@ export interface BoundState {
   readonly period: Exclude<BudgetPeriod, "none"> | null;
   /** The models that a cap applies to; null for all. */
   readonly models: string | null;
+  /** Of a cap by value: the value it counts, null where requests have none. */
+  readonly value?: string | null;
+  /** Of a cap by value that has no place for another one: how many it counts. */
+  readonly maxValues?: number;
   /** Null for a balance. */
   readonly limit: number | null;
   /** The part of a cap's limit that was added for the current period only. */

@@ -30,6 +30,8 @@ export function labelExchange(
   const session = sessionOf(headers, body);
   const sent = tagsOf(headers);
   const defaults = key.tags || key.accountTags ? { ...key.accountTags, ...key.tags } : noTags;
+  const counted = gateway.accounts.countedTags(key.id).filter((name) => Object.hasOwn(defaults, name));
+  for (const name of counted) delete sent[name];
   const tags = defaults === noTags ? sent : { ...defaults, ...sent };
   // A client's many values must not put an operator's tag among the `other` ones.
   const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
@@ -70,12 +72,12 @@ function withoutSession(user: string): string {
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */
-function tagsOf(headers: Headers): Tags {
+function tagsOf(headers: Headers): Record<string, string> {
   const text = headers.get(header);
-  if (text === null) return noTags;
+  if (text === null) return {};
   const tags = tagsFromTexts(text.split(",", maxTags + 1));
   if (tags === null) throw malformed();
-  return tags;
+  return { ...tags };
 }
 
 function malformed(): Error {

@@ -22,6 +22,8 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   keys: ["no"],
   key_sums: ["key_no"],
   caps: ["no"],
+  value_caps: ["no"],
+  cap_values: ["cap_no", "value"],
   key_moves: ["no"],
   past_periods: ["account_no", "period"],
   rates: ["id"],

@@ -215,6 +215,7 @@ function sendable(value: CopiedValue): string | null {
 const ownColumns: Readonly<Record<string, readonly string[]>> = {
   accounts: ["held"],
   caps: ["held"],
+  cap_values: ["held"],
   entries: ["month", "node_no", "completes"],
   exchange_endings: ["node_no", "entry_month"],
   responses: ["node_no", "exchange_id", "claimed_at_ms"],

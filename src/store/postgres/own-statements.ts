@@ -4,6 +4,7 @@ import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query } from "../query.ts";
 import { countsModel, heldFallback } from "../tables/cap-table.ts";
+import { countsRow, heldValue } from "../tables/value-cap-table.ts";
 
 export const postgresStatements: OwnStatements = {
   *nextNo() {
@@ -18,6 +19,29 @@ export const postgresStatements: OwnStatements = {
 
   *insertCap({ column, no, accountNo }, { limit, period, models }, nowMs) {
     yield* query(insertCap(column), [no, limit, period, models, nowMs, accountNo]);
+  },
+
+  /** A batch locks a row of this table first, and waits for the lock of all of it. */
+  *lockMoney() {
+    yield* query("LOCK TABLE accounts IN EXCLUSIVE MODE");
+  },
+
+  *heldValues(capNo, period, startMs) {
+    return yield* query<{ value: string; amount: number }>(
+      `SELECT ${heldValue} AS value, sum(holds.amount)::float8 AS amount FROM value_caps c, holds
+      WHERE c.no = $1::int AND sluice_period_start($2, holds.counted_at_ms) = $3::int8 AND ${countsRow("holds", "holds.account_no", heldFallback)}
+      GROUP BY 1`,
+      [capNo, period, startMs],
+    );
+  },
+  isUnheld: "AND held = 0",
+
+  *insertCapValue({ no, value, startMs, used, later, held }) {
+    yield* query(
+      `INSERT INTO cap_values (cap_no, value, period_start_ms, used, later_used, held)
+      VALUES ($1::int, $2, $3::int8, $4::int8, $5, $6::int8)`,
+      [no, value, startMs, used, later, held],
+    );
   },
 
   *recountHolds(accounts, keys) {

@@ -30,8 +30,22 @@ export const sqliteStatements: OwnStatements = {
     yield* query(insertCap(owner.column), [owner.no, limit, period, models, startMs]);
   },
 
+  /** A transaction that writes is the only one. */
+  *lockMoney() {},
+
   /** Holds are in the gateway's memory. */
+  *heldValues() {
+    return yield* query<{ value: string; amount: number }>("SELECT '' AS value, 0 AS amount WHERE false");
+  },
+  isUnheld: "",
   *recountHolds() {},
+
+  *insertCapValue({ no, value, startMs, used, later }) {
+    yield* query(
+      "INSERT INTO cap_values (cap_no, value, period_start_ms, used, later_used) VALUES ($1, $2, $3, $4, $5)",
+      [no, value, startMs, used, later],
+    );
+  },
 
   selectNow: "SELECT $1 AS now",
 

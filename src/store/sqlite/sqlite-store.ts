@@ -11,6 +11,7 @@ import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
+import { allValueTotals, valueTotalsOf } from "../tables/value-cap-table.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
 import type { Checkpointer } from "./log/checkpointer.ts";
@@ -94,12 +95,22 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return count.deferred();
     },
 
+    countValueCaps(capNos) {
+      const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
+      const count = database.transaction(() => ({
+        totals: capNos.flatMap((no) => perform(database, valueTotalsOf(no))),
+        pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
+      }));
+      return count.deferred();
+    },
+
     countAll() {
       const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
       const count = database.transaction(() => ({
         accountTotals: perform(database, allAccountTotals()),
         keyTotals: perform(database, allKeyTotals()),
         capTotals: perform(database, allCapTotals()),
+        valueTotals: perform(database, allValueTotals()),
         pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
       }));
       return count.deferred();

@@ -5,6 +5,7 @@ import { type Parameter, query, type Work } from "../query.ts";
 import type { ClockReturn } from "../store.ts";
 import { countsModel } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
+import { returnValues } from "./value-cap-table.ts";
 
 /**
  * Brings back accounts, caps and keys that a fast clock moved more than an hour into the future. What is dated ahead
@@ -15,6 +16,7 @@ import { lockRevision, raiseRevision } from "./revision.ts";
 export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockReturn | null> {
   if (!(yield* isAnyAhead(nowMs))) return null;
   yield* lockRevision();
+  yield* own.lockMoney();
   const accounts = yield* numbers(aheadAccounts, [nowMs]);
   const keys = yield* numbers(aheadKeys, [nowMs]);
   if (accounts.length + keys.length === 0) return null;
@@ -24,6 +26,7 @@ export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockR
   yield* query(returnCaps, [accounts, keys, nowMs]);
   yield* query(returnKeys, [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
+  yield* returnValues(own, nowMs);
   // The extra amounts of caps have changed, too.
   const revision = yield* raiseRevision();
   yield* query(reviseAccounts, [revision, accounts]);

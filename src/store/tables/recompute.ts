@@ -2,6 +2,7 @@ import { query, type Work } from "../query.ts";
 import { columnOf } from "../reporting/total-columns.ts";
 import type { ExactTotals, RecomputedTotals } from "../store.ts";
 import { countsModel } from "./cap-table.ts";
+import { chargedValue, countsRow } from "./value-cap-table.ts";
 
 /** Totals as JSON objects of digits: lifetime totals may exceed a double. */
 interface TotalsRow {
@@ -18,7 +19,9 @@ interface TotalsRow {
  */
 export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
   const rows = yield* query<TotalsRow>(selectAll);
-  return rows.map(({ keyId, where, kept, recomputed }) => {
+  const caps = yield* query("SELECT no FROM value_caps LIMIT 1");
+  const values = caps.length === 0 ? [] : yield* query<TotalsRow>(selectValues);
+  return [...rows, ...values].map(({ keyId, where, kept, recomputed }) => {
     return { keyId, where, kept: exact(kept), recomputed: exact(recomputed) };
   });
 }
@@ -103,3 +106,27 @@ SELECT * FROM (
     ${sums({ used: "s.used", laterUsed: "s.later_used" })}
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no
 ) AS totals ORDER BY part, no`;
+
+/** The same of caps by value. A value that was charged since its cap's latest period began has a row. */
+const selectValues = `
+WITH latest AS (
+  SELECT c.no, coalesce(max(v.period_start_ms), 0) AS at FROM value_caps c LEFT JOIN cap_values v ON v.cap_no = c.no GROUP BY c.no
+), of_value AS (
+  SELECT cap_no, value, sum(amount) AS used, sum(amount) FILTER (WHERE counted_at > since) AS later_used, max(CASE WHEN at > 0 AND counted_at >= at THEN at ELSE 0 END) AS latest_at
+  FROM (
+    SELECT c.no AS cap_no, ${chargedValue} AS value, e.amount, coalesce(v.period_start_ms, latest.at) AS since, latest.at, sluice_period_start(c.period, e.counted_at_ms) AS counted_at
+    FROM value_caps c JOIN latest ON latest.no = c.no CROSS JOIN counted_charges e
+      LEFT JOIN cap_values v ON v.cap_no = c.no AND v.value = ${chargedValue}
+    WHERE ${countsRow("e", "e.account_no")}
+  ) AS counted WHERE counted_at >= since GROUP BY cap_no, value
+)
+SELECT * FROM (
+  SELECT 1 AS part, v.cap_no AS no, NULL AS "keyId", 'cap ' || c.id || ' ' || v.value AS "where", ${sums({ used: "v.used", laterUsed: keptLater("v.later_used", "v.period_start_ms") })} AS kept,
+    ${sums({ used: "s.used", laterUsed: "s.later_used" })} AS recomputed
+  FROM cap_values v JOIN value_caps c ON c.no = v.cap_no LEFT JOIN of_value s ON s.cap_no = v.cap_no AND s.value = v.value
+  UNION ALL
+  SELECT 2, s.cap_no, NULL, 'cap ' || c.id || ' ' || s.value, ${sums({ used: "0" })}, ${sums({ used: "s.used" })}
+  FROM of_value s JOIN value_caps c ON c.no = s.cap_no WHERE s.latest_at > 0 AND s.used > 0
+    AND s.latest_at >= sluice_period_start(c.period, c.counted_from_ms)
+    AND NOT EXISTS (SELECT 1 FROM cap_values v WHERE v.cap_no = s.cap_no AND v.value = s.value)
+) AS totals ORDER BY part, no, "where"`;

@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test";
 import { maxRequestLimit } from "../../../src/base/key-attributes.ts";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { type OperatorEntry, type Store, StoreError } from "../../../src/store/store.ts";
+import { noValueCaps } from "../../ledger/no-value-caps.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord } from "../fixtures.ts";
@@ -98,6 +99,7 @@ describe("a key", () => {
         accounts: [],
         keys: [changed],
         signIns: [],
+        valueCaps: noValueCaps,
         entries: [],
       });
     }),

@@ -109,7 +109,14 @@ async function lock(
     p_keys: arrayText([...new Set([...orderKeys, ...ends.map(({ key }) => key)])]),
     p_claims: jsonText(claims),
   });
-  const [row] = await client.script<{ reply: string }>(`BEGIN; SELECT ${call} AS reply`);
+  const labels = [
+    ...orders.map((order) => order.labels),
+    ...ends.map(({ charge }) => charge?.labels ?? null),
+  ];
+  const kept = [...new Set(labels)].filter((text) => text !== null);
+  const [row] = await client.script<{ reply: string }>(
+    `BEGIN; SELECT sluice_lock_values(${call}, ${literal(arrayText(kept) ?? "{}")}) AS reply`,
+  );
   // Safe cast: one of the two forms of the function's reply.
   const read = JSON.parse(row?.reply ?? "") as LockedRows | BatchReply;
   return "charges" in read ? revived(read) : read;
@@ -151,7 +158,9 @@ function writing(
     p_opened: jsonText(decision.opened.map(holdRow)),
     p_attempts: jsonText(decision.attempts.map(attemptRow)),
   });
-  return `SELECT ${call}`;
+  const { capValues } = decision;
+  if (capValues.length === 0) return `SELECT ${call}`;
+  return `SELECT ${call}; SELECT sluice_write_values(${literal(storableJson(capValues))})`;
 }
 
 function answersOf(items: readonly MoneyItem[], { charges, verdicts }: BatchReply): readonly MoneyAnswer[] {

@@ -153,3 +153,90 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER background_deleted AFTER DELETE ON background_responses FOR EACH ROW EXECUTE FUNCTION sluice_background_deleted();
+-- What each value of a label, or one of them, may spend in a period: within a key, within an account, or everywhere. The row is locked by
+-- whoever decides about its values.
+CREATE TABLE value_caps (
+  no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  id text NOT NULL UNIQUE,
+  -- One of both, or none for the whole gateway.
+  account_no int,
+  key_no int,
+  -- The whole gateway: whether it counts credit accounts or token budgets.
+  mode text NOT NULL,
+  -- owner, user, or tag:NAME.
+  label text NOT NULL,
+  -- The only value that it limits; NULL to limit each.
+  value text,
+  amount int8 NOT NULL,
+  period text NOT NULL CHECK (period IN ('day', 'week', 'month')),
+  models text,
+  -- As of caps.
+  extra int8 NOT NULL DEFAULT 0,
+  extra_period_ms int8 NOT NULL DEFAULT 0,
+  -- 1 if requests without the label count together, as the value ''.
+  is_optional int NOT NULL DEFAULT 0,
+  -- How many values it counts in a period.
+  max_values int8 NOT NULL,
+  -- When it began to count: it has counted since the beginning of that period.
+  counted_from_ms int8 NOT NULL
+);
+CREATE TABLE cap_values (
+  cap_no int NOT NULL REFERENCES value_caps (no) ON DELETE CASCADE,
+  value text NOT NULL,
+  period_start_ms int8 NOT NULL,
+  used int8 NOT NULL DEFAULT 0,
+  later_used text,
+  -- What this value's amount is raised by in one period alone.
+  extra int8 NOT NULL DEFAULT 0,
+  extra_period_ms int8 NOT NULL DEFAULT 0,
+  held int8 NOT NULL DEFAULT 0 CHECK (held >= 0),
+  PRIMARY KEY (cap_no, value)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX cap_values_by_period ON cap_values (cap_no, period_start_ms);
+
+-- Adds to the rows that a batch has locked the caps by value that may count them, and their values. Locks these caps last, in the order of
+-- their numbers. `p_labels` are the labels of what the batch holds or charges; those of holds that end are in the reply. `taken` is how
+-- many other values a cap has counted in its latest period, where one of these values is new to it.
+CREATE FUNCTION sluice_lock_values(p_reply text, p_labels text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_reply json; v_caps int[]; v_labels text[]; v_names text[]; v_values text[]; v_rows json; v_counted json;
+BEGIN
+  IF NOT EXISTS (SELECT FROM value_caps) THEN RETURN p_reply; END IF;
+  v_reply := p_reply::json;
+  IF v_reply -> 'transaction' IS NULL THEN RETURN p_reply; END IF;
+  v_labels := p_labels || ARRAY(SELECT h ->> 'labels' FROM json_array_elements(v_reply -> 'holds') AS h);
+  SELECT array_agg(name), array_agg(value) INTO v_names, v_values FROM (SELECT DISTINCT ltrim(l.key, '+') AS name, l.value
+    FROM unnest(v_labels) AS t(labels), json_each_text(t.labels::json) AS l WHERE t.labels IS NOT NULL) AS pairs;
+  v_caps := ARRAY(SELECT c.no FROM value_caps c
+    WHERE (c.value IS NULL OR EXISTS (SELECT FROM unnest(v_names, v_values) AS l(name, value) WHERE l.name = c.label AND l.value = c.value))
+      AND (c.account_no IS NULL OR c.account_no IN (SELECT (a ->> 'no')::int FROM json_array_elements(v_reply -> 'accounts') AS a))
+      AND (c.key_no IS NULL OR c.key_no IN (SELECT (k ->> 'no')::int FROM json_array_elements(v_reply -> 'keys') AS k))
+    ORDER BY c.no);
+  v_caps := ARRAY(SELECT no FROM value_caps WHERE no = ANY (v_caps) ORDER BY no FOR NO KEY UPDATE);
+  v_counted := (SELECT json_agg(v) FROM (
+    SELECT cap_no AS "capNo", value, period_start_ms AS "periodStartMs", used, later_used AS "laterUsed", extra, extra_period_ms AS "extraPeriodMs", held
+    FROM cap_values WHERE cap_no = ANY (v_caps) AND value = ANY (array_append(v_values, ''))) AS v);
+  v_rows := (SELECT json_agg(c ORDER BY c.no) FROM (
+    SELECT c.no, c.id, (SELECT id FROM keys WHERE no = c.key_no) AS "keyId", (SELECT id FROM accounts WHERE no = c.account_no) AS "accountId", c.mode, c.label,
+      c.value, c.amount AS "limit", c.period, c.models, c.extra, c.extra_period_ms AS "extraPeriodMs", c.is_optional = 1 AS "isOptional",
+      c.max_values AS "maxValues", latest.at AS "latestMs",
+      (SELECT count(*) FROM cap_values v WHERE v.cap_no = c.no AND v.period_start_ms = latest.at AND (v.used > 0 OR v.held > 0)
+        AND v.value <> ALL (array_append(v_values, ''))) AS taken
+    FROM value_caps c, LATERAL (SELECT CASE WHEN c.value IS NULL AND EXISTS (SELECT FROM unnest(array_append(v_names, c.label), array_append(v_values, '')) AS l(name, value)
+        WHERE l.name = c.label AND (l.value <> '' OR c.is_optional = 1) AND NOT EXISTS (SELECT FROM cap_values v WHERE v.cap_no = c.no AND v.value = l.value AND (v.used > 0 OR v.held > 0)
+          AND v.period_start_ms = (SELECT max(period_start_ms) FROM cap_values WHERE cap_no = c.no)))
+      THEN (SELECT max(period_start_ms) FROM cap_values WHERE cap_no = c.no) END AS at) AS latest
+    WHERE c.no = ANY (v_caps)) AS c);
+  RETURN left(p_reply, -1) || ',"valueCaps":' || coalesce(v_rows, '[]')::text || ',"capValues":' || coalesce(v_counted, '[]')::text || '}';
+END $$;
+
+-- Of the transaction that has locked their caps, after `sluice_write_batch`, which checks that.
+CREATE FUNCTION sluice_write_values(p_values json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO cap_values AS v (cap_no, value, period_start_ms, used, held)
+    SELECT u."capNo", u.value, u."periodStartMs", u.used, u.held
+    FROM json_to_recordset(p_values) AS u("capNo" int, value text, "periodStartMs" int8, used int8, held int8)
+    ON CONFLICT (cap_no, value) DO UPDATE SET period_start_ms = excluded.period_start_ms, used = excluded.used, held = excluded.held;
+END $$;
+ALTER FUNCTION sluice_lock_values SET plan_cache_mode = force_generic_plan SET jit = off;
+ALTER FUNCTION sluice_write_values SET plan_cache_mode = force_generic_plan SET jit = off;

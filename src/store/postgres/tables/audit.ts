@@ -3,6 +3,7 @@ import type { LedgerFault } from "../../store.ts";
 import { countsModel, heldFallback } from "../../tables/cap-table.ts";
 import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
+import { countsRow, heldValue } from "../../tables/value-cap-table.ts";
 
 /** Totals that differ from the entries or the holds, entries in a wrong month, and holds that will never end. */
 export function* auditSums(): Work<readonly LedgerFault[]> {
@@ -30,7 +31,14 @@ FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
   SELECT coalesce(sum(holds.amount), 0) AS amount FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
     AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND ${countsModel("caps.models", "holds", heldFallback)}
 ) h
-WHERE caps.held <> h.amount`;
+WHERE caps.held <> h.amount
+UNION ALL
+SELECT NULL, 'cap ' || c.id || ' ' || v.value, 'held', v.held::float8, h.amount::float8
+FROM cap_values v JOIN value_caps c ON c.no = v.cap_no CROSS JOIN LATERAL (
+  SELECT coalesce(sum(holds.amount), 0) AS amount FROM holds WHERE ${countsRow("holds", "holds.account_no", heldFallback)} AND ${heldValue} = v.value
+    AND sluice_period_start(c.period, holds.counted_at_ms) = v.period_start_ms
+) h
+WHERE v.held <> h.amount`;
 
 /**
  * An entry is in the month in which its hold was opened by the database's clock. An interrupted request may be charged

@@ -78,3 +78,41 @@ CREATE TRIGGER background_response_deleted AFTER DELETE ON background_responses 
   DELETE FROM background_events WHERE response_id = old.id;
   DELETE FROM response_parts WHERE recording_id = old.recording_id;
 END;
+-- What each value of a label, or one of them, may spend in a period: within a key, within an account, or everywhere.
+CREATE TABLE value_caps (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  -- One of both, or none for the whole gateway.
+  account_no INTEGER REFERENCES accounts (no),
+  key_no INTEGER REFERENCES keys (no),
+  -- The whole gateway: whether it counts credit accounts or token budgets.
+  mode TEXT NOT NULL,
+  -- owner, user, or tag:NAME.
+  label TEXT NOT NULL,
+  -- The only value that it limits; NULL to limit each.
+  value TEXT,
+  amount INTEGER NOT NULL,
+  period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month')),
+  models TEXT,
+  -- As of caps.
+  extra INTEGER NOT NULL DEFAULT 0,
+  extra_period_ms INTEGER NOT NULL DEFAULT 0,
+  -- 1 if requests without the label count together, as the value ''.
+  is_optional INTEGER NOT NULL DEFAULT 0,
+  -- How many values it counts in a period.
+  max_values INTEGER NOT NULL,
+  -- When it began to count: it has counted since the beginning of that period.
+  counted_from_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE cap_values (
+  cap_no INTEGER NOT NULL REFERENCES value_caps (no) ON DELETE CASCADE,
+  value TEXT NOT NULL,
+  period_start_ms INTEGER NOT NULL,
+  used INTEGER NOT NULL DEFAULT 0,
+  later_used TEXT,
+  -- What this value's amount is raised by in one period alone.
+  extra INTEGER NOT NULL DEFAULT 0,
+  extra_period_ms INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (cap_no, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cap_values_by_period ON cap_values (cap_no, period_start_ms);

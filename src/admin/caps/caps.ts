@@ -1,0 +1,302 @@
+import { newId } from "../../base/id.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
+import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
+import { plural } from "../../base/text/plural.ts";
+import type { KeyMode, ValueCapRecord, ValueTotals } from "../../store/store.ts";
+import { findAccount } from "../accounts/accounts.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
+import { capLimits, capName } from "../keys/cap-text.ts";
+import { findKey } from "../keys/find-key.ts";
+import type { CapByValueView, CapChangesBody, CapDetailView, CapValueView, NewCapBody } from "./schema.ts";
+
+/** A cap that an operator has changed. */
+export interface ChangedCap {
+  readonly cap: ValueCapRecord;
+  /** For the audit log. */
+  readonly detail: string;
+}
+
+const maxCaps = 10_000;
+/** Every request is checked against each of them. */
+const maxEachCaps = 50;
+const maxValues = 10_000;
+
+/** Where a cap counts: within a key, an account, or everywhere. */
+interface Scope {
+  readonly keyId: string | null;
+  readonly accountId: string | null;
+  readonly mode: KeyMode;
+}
+
+export async function addCap(context: OperationContext, body: NewCapBody): Promise<ChangedCap> {
+  const { store, clock } = context;
+  const { label, value } = labelOf(body);
+  const scope = await scopeOf(context, body);
+  const isOptional = body.optional ?? false;
+  checkLabelled(body, { label, value, isOptional, scope });
+  const [limit] = capLimits(
+    [{ amount: body.limit, period: body.period, models: body.models ?? null }],
+    scope.mode,
+  );
+  if (limit === undefined) throw invalidInput("a cap has a limit");
+  const cap = {
+    id: newId("cap_"),
+    ...scope,
+    ...limit,
+    label,
+    value,
+    isOptional,
+    maxValues: body.values ?? maxValues,
+  };
+  rejectSame(await store.valueCaps(), cap);
+  const added = await store.insertValueCap(cap, clock.wallMs());
+  return { cap: added, detail: capText(added) };
+}
+
+function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "label" | "value"> {
+  const named = [each, owner, user, tag].filter((given) => given !== undefined);
+  if (named.length !== 1) throw invalidInput("say whom the cap limits: one of each, owner, user and tag");
+  if (owner !== undefined) return { label: "owner", value: ownerLabel(owner) };
+  if (user !== undefined) {
+    if (user.includes("\0")) throw invalidInput("an end user has no NUL character");
+    return { label: "user", value: user };
+  }
+  if (tag !== undefined) {
+    const [pair] = Object.entries(tagsFromTexts([tag]) ?? {});
+    if (pair === undefined)
+      throw invalidInput("write a tag as NAME=VALUE, each of 1 to 64 letters, digits or _.:@-");
+    return { label: tagPrefix + pair[0], value: pair[1] };
+  }
+  const label = each ?? "";
+  const isKnown = label === "owner" || (isLabelName(label) && label !== "session");
+  if (!isKnown) throw invalidInput("each is owner, user or tag:NAME");
+  return { label, value: null };
+}
+
+async function scopeOf(context: OperationContext, { key, account, mode }: NewCapBody): Promise<Scope> {
+  if (key !== undefined && account !== undefined)
+    throw invalidInput("a cap is within a key or within an account, not both");
+  if (key === undefined && account === undefined)
+    return { keyId: null, accountId: null, mode: mode ?? "credit" };
+  const owner = key === undefined ? await findAccount(context, account ?? "") : await findKey(context, key);
+  if (mode !== undefined && mode !== owner.mode)
+    throw invalidInput(
+      `within ${key ?? account} amounts are in ${owner.mode === "credit" ? "credits" : "tokens"}; leave out mode`,
+    );
+  return {
+    keyId: key === undefined ? null : owner.id,
+    accountId: key === undefined ? owner.id : null,
+    mode: owner.mode,
+  };
+}
+
+function checkLabelled(
+  { values }: NewCapBody,
+  cap: { label: string; value: string | null; isOptional: boolean; scope: Scope },
+): void {
+  const { label, value, isOptional, scope } = cap;
+  if (value !== null && isOptional)
+    throw invalidInput("a cap for one value needs no label; leave out optional");
+  if (value !== null && values !== undefined)
+    throw invalidInput("a cap for one value counts no others; leave out values");
+  if (label === "owner" && isOptional)
+    throw invalidInput("a key without an owner falls under no cap by owner; leave out optional");
+  const isEverywhere = scope.keyId === null && scope.accountId === null;
+  if (isEverywhere && value === null && label !== "owner" && !isOptional) {
+    throw invalidInput(
+      `clients that do not send ${label} would all be rejected; name a key or an account, or pass optional to count them together`,
+    );
+  }
+}
+
+function rejectSame(
+  all: readonly ValueCapRecord[],
+  cap: Omit<ValueCapRecord, "no" | "extra" | "extraPeriodMs">,
+): void {
+  const kind = ({ keyId, accountId, mode, label, value, period, models }: typeof cap) =>
+    JSON.stringify([keyId, accountId, mode, label, value, period, models]);
+  const same = all.find((other) => other.id !== cap.id && kind(other) === kind(cap));
+  if (same !== undefined)
+    throw invalidInput(`${same.id} limits the same already; change it with caps update, or remove it`);
+  if (all.length >= maxCaps) throw invalidInput(`there are ${maxCaps} caps already; remove some`);
+  const each = all.filter(({ value }) => value === null);
+  if (cap.value === null && each.length >= maxEachCaps)
+    throw invalidInput(`there are ${maxEachCaps} caps with each already; remove some`);
+}
+
+export async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
+  const cap = (await store.valueCaps()).find((each) => each.id === id);
+  if (cap === undefined)
+    throw new OperationError("unknown_cap", `there is no cap ${id}; list them to see their ids`);
+  return cap;
+}
+
+export async function updateCap(
+  context: OperationContext,
+  id: string,
+  { limit: amount, period, models, values }: CapChangesBody,
+): Promise<ChangedCap> {
+  const before = await findCap(context, id);
+  if ([amount, period, models, values].every((given) => given === undefined))
+    throw invalidInput("nothing to change");
+  if (values !== undefined && before.value !== null)
+    throw invalidInput("a cap for one value counts no others; leave out values");
+  const written = {
+    amount: amount ?? shown(before.limit, before.mode),
+    period: period ?? before.period,
+    models: models === undefined ? before.models : models,
+  };
+  const [limit] = capLimits([written], before.mode);
+  if (limit === undefined) throw invalidInput("a cap has a limit");
+  rejectSame(
+    (await context.store.valueCaps()).filter((each) => each.id !== id),
+    { ...before, ...limit },
+  );
+  const changes = { ...limit, ...(values !== undefined && { maxValues: values }) };
+  const cap = await context.store.updateValueCap(id, changes, context.clock.wallMs());
+  return { cap, detail: `${capText(before)} → ${capText(cap)}` };
+}
+
+export async function raiseCap(
+  context: OperationContext,
+  id: string,
+  {
+    amount,
+    value,
+    note,
+  }: { readonly amount: number; readonly value?: string | undefined; readonly note: string },
+): Promise<ChangedCap> {
+  const cap = await findCap(context, id);
+  if (note.trim() === "") throw invalidInput("say why in the note");
+  const [limit] = capLimits([{ amount, period: cap.period, models: cap.models }], cap.mode);
+  if (limit === undefined || limit.limit === 0) throw invalidInput("raise by an amount above 0");
+  const raised = value === undefined ? cap.value : cap.label === "owner" ? ownerLabel(value) : value;
+  if (cap.value !== null && raised !== cap.value) throw invalidInput(`${id} limits ${cap.value} only`);
+  await context.store.raiseValueCap(id, limit.limit, raised, context.clock.wallMs());
+  const whom = raised === null ? "all" : raised;
+  return { cap: await findCap(context, id), detail: `by ${amount} for ${whom}: ${note}` };
+}
+
+export async function removeCap(context: OperationContext, id: string): Promise<ChangedCap> {
+  await findCap(context, id);
+  const cap = await context.store.removeValueCap(id);
+  return { cap, detail: capText(cap) };
+}
+
+export async function listCaps(context: OperationContext, each?: string): Promise<readonly CapByValueView[]> {
+  const all = await context.store.valueCaps();
+  const chosen =
+    each === undefined ? all : all.filter(({ label, value }) => value === null && label === each);
+  const views: CapByValueView[] = [];
+  for (const cap of chosen)
+    views.push(viewOf(cap, await context.store.valueTotals(cap.no), context.clock.wallMs(), []));
+  return views;
+}
+
+/** Values that have used this share of their limit, the nearest first. */
+export async function valuesNear(context: OperationContext, share: number): Promise<readonly CapValueView[]> {
+  const views: CapValueView[] = [];
+  for (const cap of await context.store.valueCaps()) {
+    const totals = await context.store.valueTotals(cap.no);
+    views.push(
+      ...currentValues(cap, totals, context.clock.wallMs()).filter(
+        ({ used, limit }) => used >= limit * share,
+      ),
+    );
+  }
+  return views.toSorted((one, other) => other.used / other.limit - one.used / one.limit);
+}
+
+/** At most this many values are shown, those that have used the most. */
+const maxShown = 100;
+
+export async function showCap(context: OperationContext, id: string): Promise<CapDetailView> {
+  const cap = await findCap(context, id);
+  const totals = await context.store.valueTotals(cap.no);
+  const nowMs = context.clock.wallMs();
+  const view = viewOf(cap, totals, nowMs, await notesFor(context, cap));
+  return { ...view, used_by: currentValues(cap, totals, nowMs).slice(0, maxShown) };
+}
+
+/** What it does not count, which may not be expected. */
+export async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promise<string[]> {
+  const notes: string[] = [];
+  if (cap.label === "owner") {
+    const { keys } = await store.load();
+    const ownerless = keys.filter(({ owner, status }) => owner === null && status !== "revoked").length;
+    if (ownerless > 0)
+      notes.push(
+        `${plural(ownerless, "key")} without an owner ${ownerless === 1 ? "falls" : "fall"} under no cap by owner.`,
+      );
+  } else if (cap.value !== null) {
+    notes.push(
+      "A client that leaves out the label does not fall under it, unless the key or account has the tag.",
+    );
+  } else {
+    notes.push("Labels that clients send are not proof of who they are.");
+  }
+  notes.push("Spend of this period counts from the release that stores labels with each charge.");
+  return notes;
+}
+
+function currentValues(cap: ValueCapRecord, totals: readonly ValueTotals[], nowMs: number): CapValueView[] {
+  const startMs = periodStart(cap.period, nowMs);
+  const raisedAll = cap.extraPeriodMs === startMs ? cap.extra : 0;
+  return totals
+    .filter(({ periodStartMs, used }) => periodStartMs >= startMs && used > 0)
+    .map(({ value, used, extra, extraPeriodMs }) => {
+      const raised = extraPeriodMs === startMs ? extra : 0;
+      const limit = cap.limit + raisedAll + raised;
+      return {
+        cap: cap.id,
+        value: value || null,
+        used: shown(used, cap.mode),
+        limit: shown(limit, cap.mode),
+        left: shown(Math.max(0, limit - used), cap.mode),
+        raised_by: shown(raised, cap.mode),
+      };
+    });
+}
+
+function viewOf(
+  cap: ValueCapRecord,
+  totals: readonly ValueTotals[],
+  nowMs: number,
+  notes: string[],
+): CapByValueView {
+  const { label, value, period } = cap;
+  const startMs = periodStart(period, nowMs);
+  const fixed = (name: string) => (label === name ? value : null);
+  return {
+    id: cap.id,
+    limit: shown(cap.limit, cap.mode),
+    period,
+    models: cap.models,
+    raised_by: shown(cap.extraPeriodMs === startMs ? cap.extra : 0, cap.mode),
+    mode: cap.mode,
+    each: value === null ? label : null,
+    owner: fixed("owner"),
+    user: fixed("user"),
+    tag: value !== null && label.startsWith(tagPrefix) ? `${label.slice(tagPrefix.length)}=${value}` : null,
+    key: cap.keyId,
+    account: cap.accountId,
+    optional: cap.isOptional,
+    values: cap.maxValues,
+    counted: currentValues(cap, totals, nowMs).length,
+    resets_at: new Date(nextPeriodStart(period, nowMs) ?? 0).toISOString().replace(".000Z", "Z"),
+    notes,
+  };
+}
+
+function shown(amount: number, mode: KeyMode): number {
+  return mode === "credit" ? creditsFromNano(amount) : amount;
+}
+
+/** `20/day each owner`, for the audit log. */
+export function capText(cap: ValueCapRecord): string {
+  const { limit, mode, label, value, keyId, accountId } = cap;
+  const whom = value === null ? `each ${label}` : `${label} ${value}`;
+  const where = keyId ?? accountId;
+  return `${shown(limit, mode)}/${capName(cap)} ${whom}${where === null ? "" : ` within ${where}`}`;
+}

@@ -1,0 +1,95 @@
+import { type Static, Type } from "@sinclair/typebox";
+
+const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Union([schema, Type.Null()]);
+const mode = Type.Union([Type.Literal("credit"), Type.Literal("token_budget")]);
+const period = Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]);
+
+const limited = {
+  limit: Type.Number({ description: "Credits, or tokens for `mode: token_budget`." }),
+  period,
+  models: nullable(Type.String({ description: "A pattern such as claude-opus-*; null for all models." })),
+};
+
+export const capView = Type.Object({
+  id: Type.String(),
+  ...limited,
+  raised_by: Type.Number({ description: "Added for the current period only, for all its values." }),
+  mode,
+  each: nullable(
+    Type.String({ description: "owner, user or tag:NAME: the label whose values count apart." }),
+  ),
+  owner: nullable(Type.String()),
+  user: nullable(Type.String()),
+  tag: nullable(Type.String({ description: "NAME=VALUE" })),
+  key: nullable(Type.String({ description: "Its id; null unless the cap is within one key." })),
+  account: nullable(Type.String({ description: "Its id; null unless the cap is within one account." })),
+  optional: Type.Boolean({ description: "Requests without the label count together." }),
+  values: Type.Integer({ description: "How many values it counts in a period." }),
+  counted: Type.Integer({ description: "How many values have spent something in the current period." }),
+  resets_at: Type.String(),
+  notes: Type.Array(Type.String(), { description: "What it does not count." }),
+});
+export type CapByValueView = Static<typeof capView>;
+
+export const valueView = Type.Object({
+  cap: Type.String(),
+  value: nullable(Type.String({ description: "Null for requests without the label." })),
+  used: Type.Number(),
+  limit: Type.Number(),
+  left: Type.Number(),
+  raised_by: Type.Number({ description: "Added for this value in the current period only." }),
+});
+export type CapValueView = Static<typeof valueView>;
+
+export const valueList = Type.Object({ data: Type.Array(valueView) });
+export const nearQuery = Type.Object({
+  near: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: "The share of the limit that is used, such as 0.8." }),
+  ),
+});
+export const capList = Type.Object({ data: Type.Array(capView) });
+export const capDetail = Type.Object({ ...capView.properties, used_by: Type.Array(valueView) });
+export type CapDetailView = Static<typeof capDetail>;
+
+const optional = Type.Optional;
+const name = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+
+export const newCapBody = Type.Object(
+  {
+    limit: Type.Number({ exclusiveMinimum: 0 }),
+    period,
+    models: optional(nullable(name(128))),
+    each: optional(name(68)),
+    owner: optional(name(128)),
+    user: optional(name(256)),
+    tag: optional(name(129)),
+    key: optional(name(64)),
+    account: optional(name(128)),
+    mode: optional(mode),
+    optional: optional(Type.Boolean()),
+    values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  },
+  { additionalProperties: false },
+);
+export type NewCapBody = Static<typeof newCapBody>;
+
+export const capChangesBody = Type.Object(
+  {
+    limit: optional(Type.Number({ exclusiveMinimum: 0 })),
+    period: optional(period),
+    models: optional(nullable(name(128))),
+    values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  },
+  { additionalProperties: false },
+);
+export type CapChangesBody = Static<typeof capChangesBody>;
+
+export const raiseBody = Type.Object(
+  {
+    amount: Type.Number({ exclusiveMinimum: 0 }),
+    value: optional(name(256)),
+    note: name(500),
+  },
+  { additionalProperties: false },
+);

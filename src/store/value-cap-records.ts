@@ -1,0 +1,56 @@
+import type { KeyMode } from "../base/key-attributes.ts";
+import type { CapLimit } from "./account-records.ts";
+
+/** A limit of what each value of a label, or one of them, may spend: within a key, an account, or the whole gateway. */
+export interface NewValueCap extends CapLimit {
+  /** `cap_…`. */
+  readonly id: string;
+  /** One of both at most; null for both means the whole gateway. */
+  readonly keyId: string | null;
+  readonly accountId: string | null;
+  /** The unit: accounts of the other mode are not counted. */
+  readonly mode: KeyMode;
+  /** `owner`, `user` or `tag:NAME`. */
+  readonly label: string;
+  /** The only value that it limits; null to limit each. */
+  readonly value: string | null;
+  /** Requests without the label count together, as the value `''`. Otherwise they need it. */
+  readonly isOptional: boolean;
+  /** How many values it counts in a period. */
+  readonly maxValues: number;
+}
+
+export interface ValueCapRecord extends NewValueCap {
+  readonly no: number;
+  /** As of `CapRecord`. */
+  readonly extra: number;
+  readonly extraPeriodMs: number;
+}
+
+/** What an operator has raised a value's limit by, in one period alone. */
+export interface ValueRaise {
+  readonly capNo: number;
+  readonly value: string;
+  readonly extra: number;
+  readonly extraPeriodMs: number;
+}
+
+/** What a value has used: as of `CapTotals`. */
+export interface ValueTotals extends ValueRaise {
+  readonly periodStartMs: number;
+  readonly used: number;
+  readonly laterUsed?: string | null;
+}
+
+export interface ValueCapChanges {
+  readonly limit?: number;
+  readonly period?: CapLimit["period"];
+  readonly models?: string | null;
+  readonly maxValues?: number;
+}
+
+/** All of them, because there are few. */
+export interface ValueCapState {
+  readonly caps: readonly ValueCapRecord[];
+  readonly raises: readonly ValueRaise[];
+}

@@ -1,0 +1,2 @@
+/** No limits by value. */
+export const noValueCaps = { caps: [], raises: [] } as const;
