@@ -118,7 +118,9 @@ function rejectSame(
     JSON.stringify([keyId, accountId, mode, label, value, period, models]);
   const same = all.find((other) => other.id !== cap.id && kind(other) === kind(cap));
   if (same !== undefined)
-    throw invalidInput(`${same.id} limits the same already; change it with caps update, or remove it`);
+    throw invalidInput(
+      `another cap, ${same.id}, limits the same already; change it with caps update, or remove it`,
+    );
   if (all.length >= maxCaps) throw invalidInput(`there are ${maxCaps} caps already; remove some`);
   const each = all.filter(({ value }) => value === null);
   if (cap.value === null && each.length >= maxEachCaps)
@@ -172,7 +174,7 @@ export async function raiseCap(
   const [limit] = capLimits([{ amount, period: cap.period, models: cap.models }], cap.mode);
   if (limit === undefined || limit.limit === 0) throw invalidInput("raise by an amount above 0");
   const raised = value === undefined ? cap.value : cap.label === "owner" ? ownerLabel(value) : value;
-  if (cap.value !== null && raised !== cap.value) throw invalidInput(`${id} limits ${cap.value} only`);
+  if (cap.value !== null && raised !== cap.value) throw invalidInput(`this cap limits ${cap.value} only`);
   await context.store.raiseValueCap(id, limit.limit, raised, context.clock.wallMs());
   const whom = raised === null ? "all" : raised;
   return { cap: await findCap(context, id), detail: `by ${amount} for ${whom}: ${note}` };

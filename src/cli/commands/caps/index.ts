@@ -65,7 +65,7 @@ function addCommand(terminal: Terminal): Command {
       ["sluice caps add 20/day --each owner", "every person, over all their keys and accounts"],
       ["sluice caps add 60/day --owner ada@example.com", "one person more"],
       ["sluice caps add 0.50/day --each user --key slu_8fK2mQ0x", "every end user of a product"],
-      ["sluice caps add 500/month --tag project=atlas", "a project, whoever spends it"],
+      ["sluice caps add 500/month --tag project=atlas", "a project, over all keys"],
     )
     .action(
       async (

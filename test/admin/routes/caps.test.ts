@@ -1,0 +1,130 @@
+import { expect, test } from "bun:test";
+import type { CapByValueView, CapDetailView } from "../../../src/admin/caps/schema.ts";
+import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
+import type { ErrorView } from "../../../src/admin/system/schema.ts";
+import { type AdminServer, startAdmin } from "./fixtures.ts";
+
+async function refused(admin: AdminServer, path: string, body: unknown, method = "POST"): Promise<string> {
+  const response = await admin.call(path, { method, body: JSON.stringify(body) });
+  const { error } = (await response.json()) as ErrorView;
+  return `${response.status} ${error.message}`;
+}
+
+test("caps by value are added, listed, shown, changed, raised and removed, each with a line in the audit log", async () => {
+  await using admin = await startAdmin();
+  const key = await admin.post<IssuedKeyView>("/keys", {
+    mode: "credit",
+    credit: 10,
+    owner: "Ada@example.com",
+  });
+  const added = await admin.post<CapDetailView>("/caps", { limit: 20, period: "day", each: "owner" });
+  expect(added).toMatchObject({
+    limit: 20,
+    period: "day",
+    models: null,
+    mode: "credit",
+    each: "owner",
+    owner: null,
+    key: null,
+    account: null,
+    values: 10_000,
+    used_by: [],
+  });
+  expect(added.id).toStartWith("cap_");
+  const fixed = await admin.post<CapDetailView>("/caps", {
+    limit: 60,
+    period: "day",
+    owner: "ADA@example.com",
+  });
+  expect(fixed).toMatchObject({ each: null, owner: "ada@example.com" });
+  const inKey = { limit: 0.5, period: "day", each: "user", key: key.prefix, values: 100 };
+  expect(await admin.post<CapDetailView>("/caps", inKey)).toMatchObject({ key: key.id, values: 100 });
+  const project = { limit: 500, period: "month", tag: "project=atlas", models: "claude-*" };
+  expect(await admin.post<CapDetailView>("/caps", project)).toMatchObject({ tag: "project=atlas" });
+  const { data } = await admin.json<{ data: CapByValueView[] }>("/caps");
+  expect(data.map(({ limit, each }) => [limit, each])).toEqual([
+    [20, "owner"],
+    [60, null],
+    [0.5, "user"],
+    [500, null],
+  ]);
+  const changed = await admin.json<CapDetailView>(`/caps/${added.id}`, {
+    method: "PATCH",
+    body: JSON.stringify({ limit: 30, period: "week" }),
+  });
+  expect(changed).toMatchObject({ limit: 30, period: "week" });
+  const raise = { amount: 5, value: "ben", note: "release week" };
+  await admin.post<CapDetailView>(`/caps/${added.id}/raise`, raise);
+  expect(await admin.post<CapDetailView>(`/caps/${fixed.id}/raise`, { amount: 1, note: "x" })).toMatchObject({
+    limit: 60,
+  });
+  await admin.json<CapDetailView>(`/caps/${fixed.id}`, { method: "DELETE" });
+  expect((await admin.call(`/caps/${fixed.id}`)).status).toBe(404);
+  const rows = await admin.store.admin.listAudit({ limit: 100 });
+  expect(rows.map(({ action }) => action).filter((action) => action.startsWith("cap."))).toEqual([
+    ...["cap.remove", "cap.raise", "cap.raise", "cap.update"],
+    ...["cap.add", "cap.add", "cap.add", "cap.add"],
+  ]);
+});
+
+test("a cap that cannot be is rejected with what to do, and nothing is added", async () => {
+  await using admin = await startAdmin();
+  const day = { limit: 1, period: "day" };
+  const key = await admin.post<IssuedKeyView>("/keys", { mode: "token_budget", budget_tokens: 100 });
+  const rejected: readonly (readonly [object, string])[] = [
+    [day, "say whom the cap limits"],
+    [{ ...day, each: "owner", user: "ada" }, "say whom the cap limits"],
+    [{ ...day, each: "session" }, "each is owner, user or tag:NAME"],
+    [{ ...day, each: "tag:" }, "each is owner, user or tag:NAME"],
+    [{ ...day, each: `tag:${"x".repeat(65)}` }, "each"],
+    [{ ...day, each: "tag:a b" }, "each is owner, user or tag:NAME"],
+    [{ ...day, tag: "project" }, "NAME=VALUE"],
+    [{ ...day, tag: "a=b=c" }, "NAME=VALUE"],
+    [{ ...day, user: "a\0b" }, "NUL"],
+    [{ ...day, user: "x".repeat(1_000_000) }, ""],
+    [{ ...day, owner: "" }, "owner"],
+    [{ ...day, each: "user" }, "pass optional"],
+    [{ ...day, each: "owner", optional: true }, "leave out optional"],
+    [{ ...day, user: "ada", optional: true }, "leave out optional"],
+    [{ ...day, user: "ada", values: 3 }, "leave out values"],
+    [{ ...day, each: "owner", values: 10_001 }, "values"],
+    [{ ...day, each: "owner", values: 0 }, "values"],
+    [{ ...day, each: "owner", values: 1.5 }, "values"],
+    [{ ...day, each: "owner", limit: 0 }, "limit"],
+    [{ ...day, each: "owner", limit: -1 }, "limit"],
+    [{ ...day, each: "owner", limit: 1e12 }, "at most"],
+    [{ ...day, each: "owner", limit: 1e-10 }, "decimals"],
+    [{ ...day, each: "owner", period: "year" }, "period"],
+    [{ ...day, each: "owner", models: "a b" }, "pattern"],
+    [{ ...day, each: "owner", key: "slu_nothing", account: "acc_1" }, "not both"],
+    [{ ...day, each: "owner", key: "key_nothing" }, "key"],
+    [{ ...day, each: "owner", account: "nothing" }, "account"],
+    [{ ...day, each: "owner", key: key.id, mode: "credit" }, "leave out mode"],
+    [{ ...day, each: "owner", key: key.id, limit: 0.5 }, "whole number"],
+    [{ ...day, each: "owner", mode: "euros" }, "mode"],
+    [{ ...day, each: "owner", colour: "red" }, "colour"],
+    [{ each: "owner" }, "limit"],
+  ];
+  for (const [body, message] of rejected) {
+    const answer = await refused(admin, "/caps", body);
+    expect(answer).toMatch(/^4\d\d /);
+    expect(answer.toLowerCase()).toContain(message.toLowerCase());
+  }
+  expect((await admin.json<{ data: CapByValueView[] }>("/caps")).data).toEqual([]);
+  const { id } = await admin.post<CapDetailView>("/caps", { ...day, each: "owner" });
+  const one = await admin.post<CapDetailView>("/caps", { ...day, owner: "ada" });
+  expect(await refused(admin, "/caps", { ...day, limit: 9, each: "owner" })).toContain(
+    `${id}, limits the same`,
+  );
+  expect(await refused(admin, `/caps/${id}`, {}, "PATCH")).toMatch(/nothing to change/i);
+  expect(await refused(admin, `/caps/${one.id}`, { values: 3 }, "PATCH")).toMatch(/leave out values/);
+  expect(await refused(admin, "/caps/cap_nothing", { limit: 3 }, "PATCH")).toMatch(/there is no cap/i);
+  expect(await refused(admin, "/caps/cap_nothing", {}, "DELETE")).toMatch(/there is no cap/i);
+  expect(await refused(admin, `/caps/${id}/raise`, { amount: 1 })).toContain("note");
+  expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/why/i);
+  expect(await refused(admin, `/caps/${id}/raise`, { amount: 0, note: "x" })).toContain("amount");
+  expect(await refused(admin, `/caps/${one.id}/raise`, { amount: 1, value: "ben", note: "x" })).toContain(
+    "ada only",
+  );
+  expect((await admin.json<{ data: CapByValueView[] }>("/caps")).data).toHaveLength(2);
+});
