@@ -53,7 +53,7 @@ export class Cap {
   readonly bound: Exclude<BoundKind, "balance" | "budget">;
   /** Null for a cap that counts everything. */
   readonly counted: CountedValue | null;
-  /** Of the value alone. */
+  /** A raise for this value alone. */
   raise = notRaised;
   /** Another cap holds in its place, so that it only counts. */
   isReplaced = false;

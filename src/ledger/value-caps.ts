@@ -63,7 +63,7 @@ class ValueCap implements CapGroup {
     return this.#counters;
   }
 
-  /** The same as before, if it counts the same. */
+  /** Whether its counts are still right for this record. */
   isSame({ period, models }: ValueCapRecord): boolean {
     return this.#record.period === period && this.#record.models === models;
   }

@@ -107,7 +107,7 @@ export interface Store {
   /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
   valueCaps(): Promise<readonly ValueCapRecord[]>;
   insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
-  /** Another period or other models count anew, and end what the limit was raised by. */
+  /** Another period or other models count from the entries again, and end what the limit was raised by. */
   updateValueCap(id: string, changes: ValueCapChanges, nowMs: number): Promise<ValueCapRecord>;
   /** Raises the limit for its current period, of one value or of all. */
   raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
@@ -225,7 +225,7 @@ export interface JournaledStore extends Store {
    * happen in between.
    */
   countCaps(capNos: readonly number[]): CountedCaps;
-  /** The same for caps by value. */
+  /** Counts caps by value, as `countCaps` does. */
   countValueCaps(capNos: readonly number[]): CountedValues;
   /** The totals of all accounts, keys and caps, and the charges in `pending` that they do not include. */
   countAll(): CountedTotals;

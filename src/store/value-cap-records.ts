@@ -22,7 +22,7 @@ export interface NewValueCap extends CapLimit {
 
 export interface ValueCapRecord extends NewValueCap {
   readonly no: number;
-  /** As of `CapRecord`. */
+  /** How much the limit is raised in the period that begins at `extraPeriodMs`. */
   readonly extra: number;
   readonly extraPeriodMs: number;
 }

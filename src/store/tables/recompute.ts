@@ -107,7 +107,7 @@ SELECT * FROM (
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no
 ) AS totals ORDER BY part, no`;
 
-/** The same of caps by value. A value that was charged since its cap's latest period began has a row. */
+/** Compares caps by value in the same way. A value that was charged since its cap's latest period began has a row. */
 const selectValues = `
 WITH latest AS (
   SELECT c.no, coalesce(max(v.period_start_ms), 0) AS at FROM value_caps c LEFT JOIN cap_values v ON v.cap_no = c.no GROUP BY c.no

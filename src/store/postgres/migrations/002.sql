@@ -153,8 +153,8 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER background_deleted AFTER DELETE ON background_responses FOR EACH ROW EXECUTE FUNCTION sluice_background_deleted();
--- What each value of a label, or one of them, may spend in a period: within a key, within an account, or everywhere. The row is locked by
--- whoever decides about its values.
+-- What each value of a label, or one of them, may spend in a period: within a key, within an account, or everywhere. A batch that
+-- decides about its values locks the row.
 CREATE TABLE value_caps (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   id text NOT NULL UNIQUE,
@@ -195,7 +195,7 @@ CREATE TABLE cap_values (
 CREATE INDEX cap_values_by_period ON cap_values (cap_no, period_start_ms);
 
 -- Adds to the rows that a batch has locked the caps by value that may count them, and their values. Locks these caps last, in the order of
--- their numbers. `p_labels` are the labels of what the batch holds or charges; those of holds that end are in the reply. `taken` is how
+-- their numbers. `p_labels` are the labels of what the batch holds or charges; holds that end have theirs in the reply. `taken` is how
 -- many other values a cap has counted in its latest period, where one of these values is new to it.
 CREATE FUNCTION sluice_lock_values(p_reply text, p_labels text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
