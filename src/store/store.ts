@@ -36,7 +36,7 @@ import type { Reports } from "./reports.ts";
 import type { SignIn } from "./sign-in-records.ts";
 import type { Pruning, StorageStats } from "./storage.ts";
 import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
-import type { NewValueCap, ValueCapChanges, ValueCapRecord, ValueTotals } from "./value-cap-records.ts";
+import type { ValueCapRecord, ValueCaps, ValueTotals } from "./value-cap-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -60,7 +60,7 @@ export type * from "./value-cap-records.ts";
  * Operators' actions (keys, top-ups) also work from another process while gateways run: they raise the store's
  * revision, which gateways poll, and `changesSince` returns the changes.
  */
-export interface Store {
+export interface Store extends ValueCaps {
   /** Everything the gateway keeps in memory, as of one revision. */
   load(): Promise<Snapshot>;
 
@@ -104,18 +104,6 @@ export interface Store {
   setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void>;
   /** Raises a cap for its current period. */
   extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void>;
-  /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
-  valueCaps(): Promise<readonly ValueCapRecord[]>;
-  insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
-  /** Another period or other models count from the entries again, and end what the limit was raised by. */
-  updateValueCap(id: string, changes: ValueCapChanges, nowMs: number): Promise<ValueCapRecord>;
-  /** Raises the limit for its current period, of one value or of all. */
-  raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
-  removeValueCap(id: string): Promise<ValueCapRecord>;
-  /** What a cap has counted, the most first. */
-  valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
-  /** Deletes values that ended with their period. */
-  pruneCapValues(nowMs: number): Promise<number>;
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
   /** Looks up a key by its id, its prefix, or its account's id, if exactly one key matches. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;

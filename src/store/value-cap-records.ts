@@ -54,3 +54,19 @@ export interface ValueCapState {
   readonly caps: readonly ValueCapRecord[];
   readonly raises: readonly ValueRaise[];
 }
+
+/** Transactions about caps by value. */
+export interface ValueCaps {
+  /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
+  valueCaps(): Promise<readonly ValueCapRecord[]>;
+  insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
+  /** Another period or other models count from the entries again, and end what the limit was raised by. */
+  updateValueCap(id: string, changes: ValueCapChanges, nowMs: number): Promise<ValueCapRecord>;
+  /** Raises the limit for its current period, of one value or of all. */
+  raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
+  removeValueCap(id: string): Promise<ValueCapRecord>;
+  /** What a cap has counted, the most first. */
+  valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
+  /** Deletes values that ended with their period. */
+  pruneCapValues(nowMs: number): Promise<number>;
+}

@@ -23,9 +23,9 @@ export interface BoundState {
   readonly period: Exclude<BudgetPeriod, "none"> | null;
   /** The models that a cap applies to; null for all. */
   readonly models: string | null;
-  /** Of a cap by value: the value it counts, null where requests have none. */
+  /** The value that a cap by value counts; null where requests have none. */
   readonly value?: string | null;
-  /** Of a cap by value that has no place for another one: how many it counts. */
+  /** How many values a cap counts that has no place for another one. */
   readonly maxValues?: number;
   /** Null for a balance. */
   readonly limit: number | null;
