@@ -36,7 +36,7 @@ import type { Reports } from "./reports.ts";
 import type { SignIn } from "./sign-in-records.ts";
 import type { Pruning, StorageStats } from "./storage.ts";
 import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
-import type { ValueCapRecord, ValueCaps, ValueTotals } from "./value-cap-records.ts";
+import type { ValueCapRecord, ValueCapStore, ValueTotals } from "./value-cap-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -60,7 +60,7 @@ export type * from "./value-cap-records.ts";
  * Operators' actions (keys, top-ups) also work from another process while gateways run: they raise the store's
  * revision, which gateways poll, and `changesSince` returns the changes.
  */
-export interface Store extends ValueCaps {
+export interface Store extends ValueCapStore {
   /** Everything the gateway keeps in memory, as of one revision. */
   load(): Promise<Snapshot>;
 
@@ -212,16 +212,11 @@ export interface JournaledStore extends Store {
    * Every charge passed to `commit` is either included in the caps' usage or in `pending`. Synchronous: nothing may
    * happen in between.
    */
-  countCaps(capNos: readonly number[]): CountedCaps;
+  countCaps(capNos: readonly number[]): Counted<CapTotals>;
   /** Counts caps by value, as `countCaps` does. */
-  countValueCaps(capNos: readonly number[]): CountedValues;
+  countValueCaps(capNos: readonly number[]): Counted<ValueTotals>;
   /** The totals of all accounts, keys and caps, and the charges in `pending` that they do not include. */
   countAll(): CountedTotals;
-}
-
-export interface CountedValues {
-  readonly totals: readonly ValueTotals[];
-  readonly pending: readonly ChargeEntry[];
 }
 
 export interface CountedTotals
@@ -229,8 +224,8 @@ export interface CountedTotals
   readonly pending: readonly ChargeEntry[];
 }
 
-export interface CountedCaps {
-  readonly totals: readonly CapTotals[];
+export interface Counted<Totals> {
+  readonly totals: readonly Totals[];
   readonly pending: readonly ChargeEntry[];
 }
 

@@ -56,7 +56,7 @@ export interface ValueCapState {
 }
 
 /** Transactions about caps by value. */
-export interface ValueCaps {
+export interface ValueCapStore {
   /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
   valueCaps(): Promise<readonly ValueCapRecord[]>;
   insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
