@@ -57,8 +57,8 @@ export type * from "./value-cap-records.ts";
 /**
  * Durable state. Every method is one transaction, and all are asynchronous, so that every database can implement the
  * interface. Charges are not included: who decides them depends on the database (see `Accounts` in the ledger).
- * Operators' actions (keys, top-ups) also work from another process while gateways run: they raise the store's
- * revision, which gateways poll, and `changesSince` returns the changes.
+ * Operators' actions (keys, top-ups) raise the store's revision, and `changesSince` returns the changes. With a shared database
+ * they also work from another process while gateways run, which poll the revision.
  */
 export interface Store extends ValueCapStore {
   /** Everything the gateway keeps in memory, as of one revision. */

@@ -82,8 +82,9 @@ function hanging(dir: string): string {
 }
 
 function ownedByOther(dir: string): string {
-  const owner = ownerOf(dir);
-  return `the gateway on ${dir} takes commands from ${owner === null ? "its own user" : `the user ${owner}`} and from root only; run this as ${owner ?? "that user"}: sudo -u ${owner ?? "USER"} sluice …`;
+  const owner = ownerOf(dir) ?? "its owner";
+  const [users, how] = owner === "root" ? ["root", "sudo"] : [`${owner} and root`, `sudo -u ${owner}`];
+  return `the gateway on ${dir} takes commands from ${users} only; run this as ${owner}, such as with ${how}`;
 }
 
 function ownerOf(dir: string): string | null {
