@@ -102,9 +102,7 @@ export function rejectTooManyMembers(
 ): void {
   const max = Math.max(maxBodyMembers, formOf(kind).maxTokenIds ?? 0);
   if (!hasMoreValues(bytes, truncated, max)) return;
-  throw invalidRequest(
-    `The request body has more than ${max} items of lists and members of objects; send fewer.`,
-  );
+  throw invalidRequest(`The request body has more than ${max} list items and object members. Send fewer.`);
 }
 
 export function rejectLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
@@ -112,7 +110,10 @@ export function rejectLongLists(body: JsonObject, { maxListItems }: StructureLim
     const list = body[name];
     // Numbers are the ids of one text's tokens.
     if (!Array.isArray(list) || list.length <= maxListItems || typeof list[0] === "number") continue;
-    throw invalidRequest(`\`${name}\` has ${list.length} items; send ${maxListItems} at most.`, name);
+    throw invalidRequest(
+      `\`${name}\` has ${list.length} items, more than the maximum of ${maxListItems}.`,
+      name,
+    );
   }
 }
 

@@ -6,7 +6,7 @@ import { type SpeakerName, speakers } from "./conversation/speakers.ts";
 import type { Understood } from "./drivers/client.ts";
 
 /** What the gateway says for a provider that does not. */
-const unexplained = "A filter of the provider stopped the answer.";
+const unexplained = "The provider's content filter stopped the response.";
 
 /**
  * What a client must have understood of a turn, whatever the two dialects. Only Converse does not say why it refuses, and
@@ -48,5 +48,5 @@ export function repliesTo(scenario: Scenario, client: ClientDialectName, provide
 /** What a client must be told: the provider's words where it had begun, the gateway's where it had not. */
 export function failureOf({ turns: [turn] }: Scenario, stream: boolean): RegExp {
   if (turn?.ending === "fails") return stream ? /The machine has caught fire\./ : /failed with status 500/;
-  return stream ? /ended before the answer was complete/ : /not a JSON object|not JSON/;
+  return stream ? /ended before the response was complete/ : /not a JSON object|not JSON/;
 }

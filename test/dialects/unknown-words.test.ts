@@ -71,7 +71,7 @@ test.each([
 const inherited = ["constructor", "toString", "__proto__", "hasOwnProperty"];
 
 test.each(inherited)("a provider's word for an ending, %s, is one that nobody knows", (word) => {
-  const explanation = `The provider ended the answer for a reason that is not known here: ${word}.`;
+  const explanation = `The provider ended the response with an unknown reason: ${word}.`;
   const other: IrFinish = { reason: "refusal", stopSequence: null, explanation };
   expect(readChatFinish(word)).toEqual(other);
   expect(readMessagesFinish({ stop_reason: word })).toEqual(other);

@@ -82,11 +82,11 @@ describe("a conversation that is compacted", () => {
       "Snow at noon",
       "Make it short",
       "You are a guide.",
-      "Summarise",
+      "Summarize",
     ]) {
       expect(lastText()).toContain(words);
     }
-    expect(lastText().indexOf("Summarise")).toBeGreaterThan(lastText().indexOf("Make it short"));
+    expect(lastText().indexOf("Summarize")).toBeGreaterThan(lastText().indexOf("Make it short"));
     expect(lastBody()["tools"]).toBeUndefined();
     expect(lastText()).not.toMatch(/json_object|application\/json/);
     expect(lastText()).not.toContain("sealed thought");
@@ -100,7 +100,7 @@ describe("a conversation that is compacted", () => {
     const answered = await create({ model, input: [...body.output, say("Three")] as unknown as Json });
     expect(answered.status).toBe("completed");
     expect(lastText()).toContain(fixtureText.slice(0, 20));
-    const places = ['"Two"', "Earlier turns of this conversation were summarised", '"Three"'].map((words) =>
+    const places = ['"Two"', "Earlier turns of this conversation were summarized", '"Three"'].map((words) =>
       lastText().indexOf(words),
     );
     expect(places).not.toContain(-1);

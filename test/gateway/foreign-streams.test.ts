@@ -86,7 +86,7 @@ test("half a mark of the end does not make the figures before it doubtful", asyn
 
 test("a stream of data that is no JSON fails, and costs nothing", async () => {
   const { received, charges } = await chargesFor(pairs[0], sse("data: Internal Server Error\n\n"), true);
-  expect(received).toContain("ended before the answer was complete");
+  expect(received).toContain("ended before the response was complete");
   expect(charges).toEqual([]);
 });
 

@@ -39,22 +39,30 @@ export class DroppedFields {
   }
 }
 
-/** The stop sequences that a provider takes: most reject those that are only white space, so these are dropped. */
+/** The stop sequences to send. Most providers reject those that are only white space, so these are dropped. */
 export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFields): string[] {
   const stops = stop.filter((sequence) => sequence.trim() !== "");
   if (stops.length < stop.length) dropped.add(dropped.names.stop);
   return stops;
 }
 
-/** Rejects an invalid field, or one that the target cannot express and the client would miss. The error names the field. */
-export function reject(field: string, why: string): never {
-  throw invalidRequest(`${field}: ${why}`, field);
+/** The reason of fields that no other vendor has. */
+export const unsupported = "is not supported by this model's provider";
+
+/** One form for every rejected field: `why` begins with a verb, and may go on with what to do. */
+function rejectionText(field: string, why: string): string {
+  return `\`${field}\` ${why}.`;
 }
 
-/** A valid field that cannot be sent to this model's provider. */
+/** Rejects an invalid field, or one that the target cannot express and the client would miss. */
+export function reject(field: string, why: string): never {
+  throw invalidRequest(rejectionText(field, why), field);
+}
+
+/** A valid field that cannot be sent to this model's provider; `why` as for `reject`. */
 export class Untranslatable extends GatewayError {
   constructor(field: string, why: string) {
-    super("invalid_request", `${field}: ${why}`, { param: field });
+    super("invalid_request", rejectionText(field, why), { param: field });
   }
 }
 
@@ -70,6 +78,7 @@ export class Untranslatable extends GatewayError {
 export type FieldDecision = "carried" | "ignored" | "dropped" | RejectedField;
 
 interface RejectedField {
+  /** Why, as for `reject`. */
   readonly rejected: string;
   /** Values that are equivalent to leaving the field out. */
   readonly except?: readonly Json[];
@@ -120,5 +129,5 @@ export function decideParts(
 
 function rejectField(path: string, value: Json, { rejected, except, vendor }: RejectedField): void {
   if (except?.includes(value) === true) return;
-  throw new GatewayError("invalid_request", `${path}: ${rejected}`, { param: path, vendor });
+  throw new GatewayError("invalid_request", rejectionText(path, rejected), { param: path, vendor });
 }

@@ -64,17 +64,14 @@ export function rejectOverLimit(
 /** No schema checks it, and some servers read a number from a text. */
 function rejectFraction(name: string, value: Json): void {
   if (value === null || (typeof value === "number" && Number.isSafeInteger(value))) return;
-  throw invalidRequest(`${name} must be a whole number.`, name);
+  throw invalidRequest(`\`${name}\` must be a whole number.`, name);
 }
 
 function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: PublishedLimits): number | null {
   const value = numberOf(body[field]);
   const highest = maxOutputTokens ?? maxOutput;
   if (value === null || value <= highest) return value;
-  throw invalidRequest(
-    `${field} is ${value}, but ${id} produces at most ${highest} tokens; ask for less.`,
-    field,
-  );
+  throw invalidRequest(`\`${field}\` is ${value}, but model "${id}" allows at most ${highest}.`, field);
 }
 
 function maxOutputOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
@@ -97,7 +94,7 @@ export function choicesOf(body: JsonObject, fields = allChoices): number {
       Number.isSafeInteger(requested) &&
       requested >= 1 &&
       requested <= maxChoices;
-    if (!isValid) throw invalidRequest(`${field} must be a whole number from 1 to ${maxChoices}.`, field);
+    if (!isValid) throw invalidRequest(`\`${field}\` must be a whole number from 1 to ${maxChoices}.`, field);
     highest = Math.max(highest, requested);
   }
   return highest;

@@ -185,7 +185,7 @@ const statusNames: Readonly<Record<number, string>> = {
 
 function statusText(status: number): string {
   const name = statusNames[status];
-  return `The provider answered ${name === undefined ? status : `${status} ${name}`}.`;
+  return `The provider returned ${name === undefined ? status : `${status} ${name}`}.`;
 }
 
 const overflowWording =

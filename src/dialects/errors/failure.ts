@@ -61,7 +61,7 @@ export function eventTooLarge(): GatewayError {
 
 /** The provider's stream ended early. */
 export function cutShort(): GatewayError {
-  return new GatewayError("upstream_error", "The provider's stream ended before the answer was complete.");
+  return new GatewayError("upstream_error", "The provider's stream ended before the response was complete.");
 }
 
 /**
@@ -123,5 +123,5 @@ function hasCalls({ calls = noCalls }: ReportedExtras): boolean {
 
 /** The provider reports a failed answer without details. */
 export function unexplainedFailure(): GatewayError {
-  return new GatewayError("upstream_error", "The provider says that its answer failed.");
+  return new GatewayError("upstream_error", "The provider reported a failed response.");
 }

@@ -32,7 +32,7 @@ type CallHead = Extract<IrBlockHead, { readonly type: "tool_call" }>;
  * the provider stopped a response as a refusal, with a reason.
  */
 export function unknownFinish(word: string): IrFinish {
-  const explanation = `The provider ended the answer for a reason that is not known here: ${word.slice(0, 100)}.`;
+  const explanation = `The provider ended the response with an unknown reason: ${word.slice(0, 100)}.`;
   return { reason: "refusal", stopSequence: null, explanation };
 }
 

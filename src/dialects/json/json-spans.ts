@@ -130,13 +130,13 @@ function endOfValue(bytes: Uint8Array, start: number, nested: MemberTally): numb
 
 function rejectDuplicate(members: readonly Member[], name: string): void {
   for (const member of members) {
-    if (member.name === name) throw invalidRequest(`\`${name}\` is given twice; send it once.`, name);
+    if (member.name === name) throw invalidRequest(`\`${name}\` is set twice. Send it once.`, name);
   }
 }
 
 export function brokenJson(): Error {
   return invalidRequest(
-    "The request body is not valid JSON; look for a missing quote, a trailing comma or NaN.",
+    "The request body is not valid JSON. Look for a missing quote, a trailing comma or NaN.",
   );
 }
 

@@ -23,7 +23,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * seconds. Names like `__proto__` become plain fields.
  */
 export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): ParsedBody {
-  if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
+  if (bytes.length === 0) throw invalidRequest("The request body is empty. Send a JSON object.");
   if (truncated === null) {
     const tally = { members: 0 };
     const spans = scanTopLevel(bytes, undefined, tally);

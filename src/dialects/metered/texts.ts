@@ -12,7 +12,10 @@ const pairs = /[\ud800-\udbff][\udc00-\udfff]/g;
 /** Code points, whatever the texts are stored in. Iterating over them would take much longer. */
 export function countCharacters({ bytes }: RouteBody, textsOf: () => readonly string[]): number {
   if (bytes.length > maxCountedBytes) {
-    throw invalidRequest("The request is too large for a price by characters; send less at a time.", "input");
+    throw invalidRequest(
+      "The request is too large to count its characters. Send fewer or shorter texts.",
+      "input",
+    );
   }
   let count = 0;
   for (const text of textsOf()) count += (text.length + text.replace(pairs, "").length) / 2;
@@ -28,7 +31,7 @@ export const textsOrTokenIds = Type.Union(
     tokenIds,
     Type.Array(tokenIds, { minItems: 1 }),
   ],
-  { description: "A text, a list of texts, or the ids of their tokens." },
+  { description: "A text, a list of texts, or token ids." },
 );
 
 /** What is valid by this schema, as a list. */

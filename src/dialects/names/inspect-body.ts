@@ -89,7 +89,7 @@ export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, by
 
 function rejectDuplicate(bytes: Uint8Array): void {
   const path = findDuplicate(bytes);
-  if (path !== null) throw invalidRequest(`\`${path}\` is given twice; send it once.`, path);
+  if (path !== null) throw invalidRequest(`\`${path}\` is set twice. Send it once.`, path);
 }
 
 function inspect(body: JsonObject): BodyWalk {
@@ -103,13 +103,13 @@ function inspect(body: JsonObject): BodyWalk {
 export function misreadError({ path, governed, isMerged }: Misread): GatewayError {
   if (path === mergedMember) {
     return invalidRequest(
-      `\`${path}\` is a text, and some providers would read fields in it. Send the fields in the request itself.`,
+      `\`${path}\` is a string, and some providers would read fields in it. Send the fields in the request itself.`,
       path,
     );
   }
   const message = isMerged
-    ? `Some providers would read \`${path}\` in place of \`${governed}\`; send it as \`${governed}\`.`
-    : `Some providers would read \`${path}\` as \`${governed}\`; spell it \`${governed}\`, or leave it out.`;
+    ? `Some providers would read \`${path}\` instead of \`${governed}\`. Send it as \`${governed}\`.`
+    : `Some providers would read \`${path}\` as \`${governed}\`. Spell it \`${governed}\`, or remove it.`;
   return invalidRequest(message, path);
 }
 

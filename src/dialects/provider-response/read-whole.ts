@@ -19,7 +19,7 @@ export function readAsStream(
   );
   const answer = [...answerIn(read)];
   if (!read.some((event) => event.type === "finish" || (event.type === "text_end" && event.isLast)))
-    throw malformedAnswer("an answer without a finish reason");
+    throw malformedAnswer("a response without a finish reason");
   answer.push(...answerIn(reader.end()));
   const reported = answer.findLast((event) => event.type === "usage")?.usage ?? null;
   return withUsage(answer, usage === undefined ? reported : usage);

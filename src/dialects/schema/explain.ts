@@ -70,7 +70,7 @@ function wrong(schema: TSchema, value: unknown, path: string): Complaint {
   const expected = nameOf(schema);
   const problem =
     value === undefined
-      ? `\`${path}\` is missing; send ${expected}`
+      ? `\`${path}\` is missing. Send ${expected}`
       : `\`${path}\` must be ${expected}${contrastTo(expected, value)}`;
   const advice = schema.description === undefined ? "" : ` ${schema.description}`;
   return { param: path, message: `${problem}.${advice}` };

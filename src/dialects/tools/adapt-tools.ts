@@ -39,13 +39,13 @@ function withoutHosted(request: IrRequest, target: Target, dropped: DroppedField
   const search = target.webSearches === undefined ? undefined : hosted.find(hasSearch);
   const isKept = search !== undefined && !request.tools.some(isNamedLikeSearch);
   if (choice?.type === "hosted" && !(isKept && isSearch(choice.name)))
-    reject("tool_choice", `the model's provider has no tool "${choice.name}"`);
+    reject("tool_choice", `requires "${choice.name}", which this model's provider does not support`);
   if (hosted.length === 0) return request;
   const tools = request.tools.filter((tool) => tool.type !== "hosted" || (isKept && tool === search));
   if (tools.length === 0 && choice?.type === "required") {
     reject(
       hosted[0]?.path ?? "tools",
-      "the model's provider does not have this tool, and tool_choice requires it",
+      "is not supported by this model's provider, but `tool_choice` requires a tool",
     );
   }
   for (const tool of hosted) {

@@ -54,6 +54,6 @@ export function summaryTurn({ text }: SeenRequest, { steps, summary = "" }: Erra
 export function isContinued({ text }: SeenRequest, { summary }: Errand): boolean {
   const isCompaction =
     text.includes('"type":"compaction"') ||
-    text.includes("Earlier turns of this conversation were summarised.");
+    text.includes("Earlier turns of this conversation were summarized.");
   return summary !== undefined && isCompaction && text.includes(summary);
 }

@@ -23,16 +23,16 @@ describe("C85 a complaint is read in whatever shape it comes", () => {
     ["a list of one", json, '[{"error":{"message":"bad"}}]', "bad"],
     ["JSON behind another content type", "text/plain", '{"message":"bad"}', "bad"],
     ["plain text", "text/plain", " bad \n", "bad"],
-    ["HTML", "text/html", "<html><body>nginx</body></html>", "The provider answered 502 Bad Gateway."],
-    ["nothing", json, "", "The provider answered 502 Bad Gateway."],
-    ["an object that says nothing", json, '{"ok":false}', "The provider answered 502 Bad Gateway."],
+    ["HTML", "text/html", "<html><body>nginx</body></html>", "The provider returned 502 Bad Gateway."],
+    ["nothing", json, "", "The provider returned 502 Bad Gateway."],
+    ["an object that says nothing", json, '{"ok":false}', "The provider returned 502 Bad Gateway."],
   ];
   for (const [name, type, text, message] of shapes) {
     test(name, () => expect(readErrorBody(502, type, text).message).toBe(message));
   }
 
   test("an unknown status is told by its number", () => {
-    expect(readErrorBody(599, null, "").message).toBe("The provider answered 599.");
+    expect(readErrorBody(599, null, "").message).toBe("The provider returned 599.");
   });
 
   test("type and code are kept", () => {

@@ -51,7 +51,7 @@ describe("C76 a stream where one body was asked for becomes a body", () => {
   test("one that is cut short is an error", () => {
     for (const golden of streams.filter(({ title }) => title.includes("cut short"))) {
       const collector = translationOf(golden, requestOf(golden)).collect();
-      expect(() => collector.end()).toThrow("before the answer was complete");
+      expect(() => collector.end()).toThrow("before the response was complete");
     }
   });
 });

@@ -355,7 +355,7 @@ describe("failures in the middle", () => {
     expect(read({ ...chunk({ content: "" }), error: { ...failed, code: 429 } })).toThrow(
       "The provider is overloaded",
     );
-    expect(read(chunk({ content: "" }, "error"))).toThrow("The provider says that its answer failed.");
+    expect(read(chunk({ content: "" }, "error"))).toThrow("The provider reported a failed response.");
   });
 
   test("Q11: Ollama's error may be a text, Q12: llama.cpp's an object with a number", () => {
@@ -366,7 +366,7 @@ describe("failures in the middle", () => {
   });
 
   test("Q14: GLM's network_error and MiniMax's status are failures", () => {
-    expect(read(chunk({}, "network_error"))).toThrow("The provider says that its answer failed.");
+    expect(read(chunk({}, "network_error"))).toThrow("The provider reported a failed response.");
     expect(read({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } })).toThrow(
       "The provider is overloaded",
     );
@@ -378,10 +378,10 @@ describe("failures in the middle", () => {
 
   test("Q17: [DONE] without any content, and content without [DONE], are cut short", () => {
     expect(() => readStream(sseOf([chunk({ content: "" }), done]))).toThrow(
-      "ended before the answer was complete",
+      "ended before the response was complete",
     );
     expect(() => readStream(sseOf([chunk({ content: "Hi" })]))).toThrow(
-      "ended before the answer was complete",
+      "ended before the response was complete",
     );
   });
 

@@ -173,7 +173,7 @@ describe("servers with OpenAI's API", () => {
       const before = await used();
       const answer = stream ? sse(`data: ${failed}\n\ndata: [DONE]\n\n`) : json(JSON.parse(failed));
       const text = await (await ask("messages", answer, stream)).text();
-      expect(text).toContain("The provider says that its answer failed.");
+      expect(text).toContain("The provider reported a failed response.");
       expect(text).not.toContain("message_stop");
       expect((await used()) - before).toBe(100_000 + 100_000);
     });

@@ -387,7 +387,7 @@ describe("T04, T06: money", () => {
   test("G54, G56: a stream that is cut off is charged exactly too, and never looks finished", async () => {
     fake.say(sse(begun));
     const text = await (await ask({ stream: true })).text();
-    expect(text).toContain("ended before the answer was complete");
+    expect(text).toContain("ended before the response was complete");
     expect(text).not.toContain("message_stop");
     expect(await charges()).toEqual([{ amount: soFar, basis: "measured", outcome: "failed" }]);
   });

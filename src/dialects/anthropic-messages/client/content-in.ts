@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { reject } from "../../contract/field-decisions.ts";
+import { reject, unsupported } from "../../contract/field-decisions.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrSearchResult, IrText } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 
@@ -41,7 +41,7 @@ export function readBlock(block: JsonObject, path: string): IrContent | null {
       return { type: "text", text: `The tool ${stringOf(block["tool_name"]) ?? ""} can now be called.` };
     case "container_upload":
     case "compaction":
-      return reject(path, `the model's provider cannot read ${block["type"]}`);
+      return reject(path, `has type "${block["type"]}", which this model's provider does not support`);
     default:
       return { type: "text", text: JSON.stringify(block) };
   }
@@ -67,8 +67,9 @@ function readSource(source: JsonObject, path: string): IrImage["source"] {
     return { kind: "base64", mediaType, data };
   }
   if (type === "url" && typeof url === "string") return { kind: "url", url };
-  if (type === "file") return reject(`${path}.source.file_id`, "the model's provider cannot read that file");
-  return reject(`${path}.source`, "must be base64 data or an address");
+  if (type === "file")
+    return reject(`${path}.source.file_id`, `${unsupported}. Send the file as base64 data`);
+  return reject(`${path}.source`, "must be base64 data or a URL");
 }
 
 function readDocument(block: JsonObject, path: string): IrDocument {

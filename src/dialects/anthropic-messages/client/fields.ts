@@ -1,4 +1,4 @@
-import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
+import { type FieldDecisions, type PartDecisions, unsupported } from "../../contract/field-decisions.ts";
 
 /**
  * The fields of a Messages request, stable and beta, as of @anthropic-ai/sdk 1.8, and those that only the version
@@ -8,15 +8,15 @@ export const requestFields = {
   // A mark for the whole request, at a place that Anthropic chooses.
   cache_control: "dropped",
   compaction: {
-    rejected: "the model's provider cannot compact a conversation; leave it out and summarize with a request",
+    rejected: `${unsupported}. Remove it, and summarize the conversation with a request`,
   },
-  container: { rejected: "the model's provider has no containers; leave it out" },
+  container: { rejected: `${unsupported}. Remove it` },
   context_management: "dropped",
   diagnostics: "dropped",
   fallback_credit_token: "dropped",
-  fallbacks: { rejected: "the model's provider knows no other models; leave it out" },
+  fallbacks: { rejected: `${unsupported}. Remove it` },
   inference_geo: {
-    rejected: "the model's provider does not let you choose where it runs",
+    rejected: `${unsupported}. Remove it`,
     except: ["global"],
   },
   max_tokens: "carried",
@@ -36,7 +36,7 @@ export const requestFields = {
   thinking: "carried",
   // After this error the SDK's tool runners send the whole conversation; otherwise they send only what is new.
   thread: {
-    rejected: "the model's provider keeps no threads; send the whole conversation without it",
+    rejected: `${unsupported}. Send the full conversation in \`messages\``,
     vendor: { details: { error_code: "thread_unsupported_request" } },
   },
   tool_choice: "carried",

@@ -56,7 +56,7 @@ function readUserBlock(block: JsonObject, path: string): IrUserBlock | null {
 function readResult(block: JsonObject, path: string): IrToolResult {
   const result: IrToolResult = {
     type: "tool_result",
-    id: stringOf(block["tool_use_id"]) ?? reject(`${path}.tool_use_id`, "a result must name its call"),
+    id: stringOf(block["tool_use_id"]) ?? reject(`${path}.tool_use_id`, "must be the id of a tool call"),
     kind: "function",
     content: readContent(block["content"], `${path}.content`),
     isError: block["is_error"] === true,
@@ -79,7 +79,7 @@ function readAssistantBlock(
     case "tool_use":
       return readCall(block, path);
     case "compaction":
-      return reject(path, "the model's provider cannot read a compaction");
+      return reject(path, 'has type "compaction", which this model\'s provider does not support');
     default:
       // Calls and results of Anthropic's hosted tools.
       dropped.add(path);
@@ -104,10 +104,10 @@ function readRedacted(block: JsonObject): IrReasoning {
 function readCall(block: JsonObject, path: string): IrToolCall {
   const call: IrToolCall = {
     type: "tool_call",
-    id: stringOf(block["id"]) ?? reject(`${path}.id`, "a tool call must have an id"),
+    id: stringOf(block["id"]) ?? reject(`${path}.id`, "must be the id of the tool call"),
     kind: "function",
     namespace: null,
-    name: stringOf(block["name"]) ?? reject(`${path}.name`, "a tool call must have a name"),
+    name: stringOf(block["name"]) ?? reject(`${path}.name`, "must be the name of the tool"),
     input: JSON.stringify(objectOf(block["input"]) ?? {}),
   };
   return withMark(call, block);

@@ -22,7 +22,7 @@ function readTool(tool: JsonObject, path: string): IrTool {
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {
-  const name = stringOf(tool["name"]) ?? reject(`${path}.name`, "a tool must have a name");
+  const name = stringOf(tool["name"]) ?? reject(`${path}.name`, "must be the name of the tool");
   const { description, input_schema: schema, strict } = tool;
   return withMark(functionTool(name, stringOf(description), objectOf(schema), booleanOf(strict)), tool);
 }

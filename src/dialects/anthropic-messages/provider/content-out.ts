@@ -37,7 +37,7 @@ function writeImage(image: IrImage): JsonObject {
   if (source.kind === "url") return { type: "image", source: { type: "url", url: source.url } };
   const mediaType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
   if (!imageTypes.has(mediaType)) {
-    reject(image.path ?? "image", `images of type ${mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+    reject(image.path ?? "image", `has image type ${mediaType}. Send JPEG, PNG, GIF or WebP`);
   }
   return { type: "image", source: { type: "base64", media_type: mediaType, data: source.data } };
 }
@@ -65,7 +65,7 @@ function writeSource(document: IrDocument): JsonObject {
         return { type: "base64", media_type: source.mediaType, data: source.data };
       }
       if (!source.mediaType.startsWith("text/")) {
-        reject(document.path ?? "document", `files of type ${source.mediaType} are not taken`);
+        reject(document.path ?? "document", `has file type ${source.mediaType}. Send PDF or text`);
       }
       const data = Buffer.from(source.data, "base64").toString();
       return { type: "text", media_type: "text/plain", data };

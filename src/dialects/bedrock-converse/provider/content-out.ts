@@ -60,13 +60,14 @@ export class ConverseContentWriter {
   #writeDocument(file: IrFile): JsonObject {
     const { source } = file;
     if (source.kind === "url")
-      reject(
-        file.path ?? "document",
-        "this model's provider takes no files by their address; send their bytes",
-      );
+      reject(file.path ?? "document", "cannot be a URL for this model's provider. Send base64 data");
     const isText = source.mediaType.startsWith("text/");
     const format = documentFormats[source.mediaType] ?? (isText ? "txt" : null);
-    if (format === null) reject(file.path ?? "document", `files of type ${source.mediaType} are not taken`);
+    if (format === null)
+      reject(
+        file.path ?? "document",
+        `has file type ${source.mediaType}, which this model's provider does not support`,
+      );
     return { document: { format, name: this.#nameOf(file), source: { bytes: source.data } } };
   }
 
@@ -94,9 +95,9 @@ export function withText(content: JsonObject[]): JsonObject[] {
 
 function writeImage({ source, path }: IrImage): JsonObject {
   if (source.kind === "url")
-    reject(path ?? "image", "this model's provider takes no images by their address; send their bytes");
+    reject(path ?? "image", "cannot be a URL for this model's provider. Send base64 data");
   const format = imageFormats[source.mediaType];
   if (format === undefined)
-    reject(path ?? "image", `images of type ${source.mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+    reject(path ?? "image", `has image type ${source.mediaType}. Send JPEG, PNG, GIF or WebP`);
   return { image: { format, source: { bytes: source.data } } };
 }

@@ -21,8 +21,8 @@ const reasons = tableOf<FinishReason>({
 
 /** Converse itself does not say more. */
 const explanations = tableOf<string>({
-  guardrail_intervened: "A guardrail of the provider intervened.",
-  content_filtered: "A filter of the provider stopped the answer.",
+  guardrail_intervened: "The provider's guardrail intervened.",
+  content_filtered: "The provider's content filter stopped the response.",
 });
 
 /** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */

@@ -43,14 +43,13 @@ function writePart(block: PlainContent, target: Target): JsonObject {
 function rejectOtherTypes(mimeType: string, block: IrImage | IrDocument): void {
   if (block.type === "image") {
     if (imageTypes.has(mimeType)) return;
-    const taken = "only PNG, JPEG, WebP, HEIC, HEIF and GIF";
-    reject(block.path ?? "image", `images of type ${mimeType} are not taken, ${taken}`);
+    reject(block.path ?? "image", `has image type ${mimeType}. Send PNG, JPEG, WebP, HEIC, HEIF or GIF`);
   }
   if (mimeType === "application/pdf" || mimeType.startsWith("text/")) return;
-  reject(block.path ?? "document", `files of type ${mimeType} are not taken, only PDF and text`);
+  reject(block.path ?? "document", `has file type ${mimeType}. Send PDF or text`);
 }
 
-/** Google's own addresses say by themselves what is there. */
+/** Google knows the media type of files at its own URLs. */
 const ownAddress =
   /^https:\/\/(?:generativelanguage\.googleapis\.com\/\w+\/files\/|(?:www\.)?youtube\.com\/watch\?|youtu\.be\/)/;
 
@@ -74,11 +73,11 @@ const typesByExtension = tableOf<string>({
 function writeAddress({ url }: IrUrl, { type, path }: IrImage | IrDocument, target: Target): JsonObject {
   if (ownAddress.test(url)) return { fileUri: url };
   const place = path ?? type;
-  if (!takesAddresses(target)) reject(place, "this model takes no addresses; send the data as base64");
+  if (!takesAddresses(target)) reject(place, "cannot be a URL for this model. Send base64 data");
   const extension = /\.(\w+)$/.exec(URL.parse(url)?.pathname ?? "")?.[1]?.toLowerCase() ?? "";
   const mimeType = typesByExtension[extension];
   if (mimeType === undefined) {
-    reject(place, "the address does not end in a known file extension; send the data as base64");
+    reject(place, "must end in a known file extension. Send base64 data instead");
   }
   return { fileUri: url, mimeType };
 }

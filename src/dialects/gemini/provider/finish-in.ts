@@ -47,7 +47,7 @@ export function readGeminiFinish(candidate: JsonObject): GeminiFinish | null {
   if (written === null || written === "" || written === "FINISH_REASON_UNSPECIFIED") return null;
   if (failures.has(written)) {
     // Not the provider's message, which quotes what the model has written.
-    const message = `The model's answer failed with ${written}. Please try again.`;
+    const message = `The model's response failed (${written}). Retry.`;
     return { finish: null, failure: new GatewayError("upstream_error", message) };
   }
   const reason = reasons[written];

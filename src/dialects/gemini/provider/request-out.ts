@@ -17,7 +17,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const contents = writeContents(request.messages, target, dropped);
   // Without a system instruction, or without anything else, the instructions are the user's.
   if (system.length > 0 && (isGemma(target) || contents.length === 0)) prepend(contents, system.splice(0));
-  if (contents.length === 0) reject("messages", "the model's provider needs a user message");
+  if (contents.length === 0) reject("messages", "must have a user message");
   const body: JsonObject = {};
   if (system.length > 0) body["systemInstruction"] = { parts: system };
   body["contents"] = contents;
@@ -93,7 +93,8 @@ function addSampling(config: JsonObject, { sampling }: IrRequest): void {
 
 function addStops(config: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   const stops = takenStops(request, dropped);
-  if (stops.length > maxStops) reject(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+  if (stops.length > maxStops)
+    reject(dropped.names.stop, `can have at most ${maxStops} items for this model's provider`);
   if (stops.length > 0) config["stopSequences"] = stops;
 }
 

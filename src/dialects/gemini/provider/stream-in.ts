@@ -40,7 +40,7 @@ export class GeminiStreamReader extends StreamReader {
     const candidate = objectsOf(answer["candidates"]).find(isFirst);
     const blocked = readBlocked(answer);
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
-      throw malformedAnswer("neither a candidate nor a reason why there is none");
+      throw malformedAnswer("no candidate and no block reason");
     }
     mergeUsage(this.#usage, answer);
     if (!this.#begun) this.emit({ type: "start", usage: readUsage(this.#usage) });

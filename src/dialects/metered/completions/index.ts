@@ -33,7 +33,7 @@ const completionRequest = Type.Object({
   max_tokens: optional(
     Type.Integer({
       minimum: 0,
-      description: "The most tokens of each answer; 0 to score a prompt.",
+      description: "Maximum output tokens per choice; 0 scores the prompt.",
       default: 16,
     }),
   ),
@@ -42,10 +42,10 @@ const completionRequest = Type.Object({
 const fimRequest = Type.Object({
   ...shared,
   prompt: Type.String(),
-  max_tokens: optional(positiveInteger({ description: "The most tokens of the answer." })),
+  max_tokens: optional(positiveInteger({ description: "Maximum output tokens." })),
 });
 
-const streamEvents = "Lines `data: ` with a part of the answer each; the last is `data: [DONE]`.";
+const streamEvents = "Lines `data: ` with a part of the response each; the last is `data: [DONE]`.";
 
 const completionResponse = Type.Object({ id: Type.String(), choices: Type.Array(anyObject) });
 
@@ -88,7 +88,7 @@ function writtenTimes(body: JsonObject): number {
 
 function rejectUncountable(body: JsonObject): void {
   if (body["stream"] !== true || writtenTimes(body) === 1) return;
-  throw invalidRequest("The best of several answers cannot be streamed: `best_of` must be `n`.", "best_of");
+  throw invalidRequest("`best_of` must equal `n` if `stream` is true.", "best_of");
 }
 
 function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): MeteredReading {
@@ -122,7 +122,7 @@ export const completions: MeteredRoute = {
   paths: ["/v1/completions"],
   operation: {
     operationId: "createCompletion",
-    summary: "Continue a text",
+    summary: "Create a completion",
     request: "CompletionRequest",
     response: "CompletionResponse",
     events: streamEvents,
@@ -150,7 +150,7 @@ export const fimCompletions: MeteredRoute = {
   paths: ["/v1/fim/completions"],
   operation: {
     operationId: "createFimCompletion",
-    summary: "Fill in the middle of a text",
+    summary: "Create a fill-in-the-middle completion",
     request: "FimCompletionRequest",
     response: "CompletionResponse",
     events: streamEvents,

@@ -35,10 +35,10 @@ export const embeddings: MeteredRoute = {
   },
   check(body) {
     if (body["input"] == null && body["messages"] == null) {
-      throw invalidRequest("`input` is missing; send a text, a list of texts, or tokens.", "input");
+      throw invalidRequest("`input` is missing. Send a text, a list of texts, or tokens.", "input");
     }
     if (body["input"] != null && body["messages"] != null) {
-      throw invalidRequest("`input` and `messages` are two inputs; send one of them.", "messages");
+      throw invalidRequest("Send `input` or `messages`, not both.", "messages");
     }
   },
   foreignTokens(request, formats) {
@@ -70,7 +70,7 @@ export const embeddings: MeteredRoute = {
 
 function uncounted(field: string): Error {
   return invalidRequest(
-    "This model is charged by characters (`price.characters`), of which only texts have any; send texts in `input`.",
+    "This model is billed by characters (`price.characters`). Send text in `input`.",
     field,
   );
 }

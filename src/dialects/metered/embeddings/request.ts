@@ -10,7 +10,7 @@ export const embeddingRequest = Type.Object({
   input: optional(textsOrTokenIds),
   encoding_format: optional(
     Type.Union([Type.Literal("float"), Type.Literal("base64")], {
-      description: "Floats unless base64 is asked for: little-endian numbers of 32 bits.",
+      description: "`float` (default) or `base64` (little-endian float32).",
     }),
   ),
   dimensions: optional(Type.Integer({ minimum: 1 })),
@@ -51,8 +51,9 @@ export function dimensionsOf({ dimensions }: JsonObject): number | null {
 export function rejectDimensions(body: JsonObject, model: string, allowed: readonly number[] = []): void {
   const dimensions = dimensionsOf(body);
   if (dimensions === null || allowed.includes(dimensions)) return;
-  const advice = allowed.length === 0 ? "leave `dimensions` out" : `send ${allowed.join(", ")}`;
-  throw invalidRequest(`${model} has no vectors of ${dimensions} dimensions; ${advice}.`, "dimensions");
+  const advice = allowed.length === 0 ? "Remove it" : `Send ${allowed.join(", ")}`;
+  const message = `\`dimensions: ${dimensions}\` is not available for model "${model}". ${advice}.`;
+  throw invalidRequest(message, "dimensions");
 }
 
 /** What the vectors are for. Cohere requires it. */
@@ -63,7 +64,7 @@ export function inputTypeOf({ input_type: type }: JsonObject): string {
 /** Drops fields that the written body cannot express and that may safely be missing. */
 export function dropOthers(body: JsonObject, written: readonly string[], dropped: Set<string>): void {
   if (body["messages"] != null) {
-    throw invalidRequest("This model's provider embeds texts only; send `input`.", "messages");
+    throw invalidRequest("This model's provider embeds only text. Send `input`.", "messages");
   }
   const known = ["model", "input", "encoding_format", "dimensions", ...written];
   for (const name of Object.keys(body)) if (!known.includes(name)) dropped.add(name);

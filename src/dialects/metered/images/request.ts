@@ -51,7 +51,7 @@ export function maxImages(body: JsonObject): number {
 function wholeOf(value: Json, name: string): number {
   const whole = typeof value === "string" ? wholeFromDigits(value) : value;
   if (typeof whole === "number" && Number.isInteger(whole) && whole > 0 && whole <= maxAtOnce) return whole;
-  throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${maxAtOnce}.`, name);
+  throw invalidRequest(`\`${name}\` must be a whole number from 1 to ${maxAtOnce}.`, name);
 }
 
 /** Tokens of the prompt alone. The estimate covers the whole body, in which images are not text. */
@@ -100,7 +100,7 @@ function ownUnit({ quality, size }: JsonObject): string {
   return `images.${wordOf(quality)}/${wordOf(size)}`;
 }
 
-/** As servers read it that are not strict. */
+/** The value as lenient servers read it. */
 function wordOf(value: Json | undefined): string {
   return String(value ?? "auto")
     .trim()
@@ -115,15 +115,12 @@ const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 export function checkImages(body: JsonObject, priced: PricedNames): void {
   const { svg } = body;
   if (objectOf(svg)?.["model"] != null || (typeof svg === "string" && svg.trim() !== "")) {
-    throw invalidRequest(
-      "`svg.model` runs another model, which has no price here; leave it out.",
-      "svg.model",
-    );
+    throw invalidRequest("`svg.model` is not supported. Remove it.", "svg.model");
   }
   const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== everyOther);
   const otherSize = hasVariants ? imageSizeNames.find((name) => body[name] != null) : undefined;
   if (otherSize !== undefined) {
-    const message = `\`${otherSize}\` may change what an image costs, and the prices here are by \`quality\` and \`size\`; leave it out.`;
+    const message = `\`${otherSize}\` can change the price of an image, and model prices here depend on \`quality\` and \`size\`. Remove it.`;
     throw invalidRequest(message, otherSize);
   }
   if (!priced.has("images") || priced.has(ownUnit(body))) return;
@@ -132,7 +129,7 @@ export function checkImages(body: JsonObject, priced: PricedNames): void {
   // A word that is not known may be a provider's own for the most expensive.
   if (priced.has(everyOther) && (isKnown || !hasVariants)) return;
   throw invalidRequest(
-    `An image of this quality and size has no price here (\`price.images."${quality}/${size}"\`); ask for another, or ask the operator for one.`,
+    `No price for quality "${quality}" and size "${size}". Choose another, or ask the operator to set \`price.images."${quality}/${size}"\`.`,
     isQuality.test(quality) ? "size" : "quality",
   );
 }

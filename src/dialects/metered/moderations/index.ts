@@ -8,7 +8,7 @@ import { freeOfUnits, type MeteredRoute, openAiFormat } from "../route.ts";
 const moderationRequest = Type.Object({
   model: optional(modelName),
   input: Type.Union([Type.String(), Type.Array(Type.String()), arrayOfObjects], {
-    description: "A text, a list of texts, or of parts with texts and images.",
+    description: "A text, or a list of texts or of text and image parts.",
   }),
 });
 
@@ -23,7 +23,7 @@ export const moderations: MeteredRoute = {
   paths: ["/v1/moderations"],
   operation: {
     operationId: "createModeration",
-    summary: "Classify texts and images",
+    summary: "Create a moderation",
     request: "ModerationRequest",
     response: "ModerationResponse",
     schemas: { ModerationRequest: moderationRequest, ModerationResponse: moderationResponse },

@@ -33,7 +33,7 @@ export const rerank: MeteredRoute = {
   paths: ["/v1/rerank", "/rerank", "/v2/rerank"],
   operation: {
     operationId: "rerank",
-    summary: "Rank documents by their relevance to a query",
+    summary: "Rank documents by relevance to a query",
     request: "RerankRequest",
     response: "RerankResponse",
     schemas: { RerankRequest: rerankRequest, RerankResponse: rerankResponse },

@@ -11,7 +11,7 @@ export const rerankRequest = Type.Object({
   query: Type.Union([Type.String(), anyObject]),
   documents: Type.Array(Type.Union([Type.String(), anyObject]), { minItems: 1 }),
   top_n: optional(
-    Type.Integer({ minimum: 1, description: "How many of the best are returned; default: all." }),
+    Type.Integer({ minimum: 1, description: "Maximum number of results, best first; default: all." }),
   ),
   return_documents: optional(Type.Boolean()),
   max_tokens_per_doc: optional(Type.Integer({ minimum: 1 })),
@@ -28,7 +28,7 @@ const ranking = (description: string) =>
 export const rerankResponse = Type.Object({
   id: Type.Optional(Type.String()),
   results: ranking("Sorted by score."),
-  data: ranking("The same list, under Voyage's name for it."),
+  data: ranking("Voyage's name for `results`."),
 });
 
 /** The texts of the documents of a valid request. */
@@ -47,7 +47,7 @@ const smallBytes = 64 * 1024;
 export function wholeQuery({ truncated, bytes }: RouteBody): string {
   if (bytes.length < smallBytes || !hasCut(truncated["query"])) return queryOf(truncated);
   throw invalidRequest(
-    "`query` is too long for so many documents; send a shorter one, or fewer of them.",
+    "`query` is too long for this many documents. Send a shorter query, or fewer documents.",
     "query",
   );
 }

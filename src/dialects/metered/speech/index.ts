@@ -44,12 +44,12 @@ export const speech: MeteredRoute = {
   paths: ["/v1/audio/speech"],
   operation: {
     operationId: "createSpeech",
-    summary: "Speak a text",
+    summary: "Create speech",
     request: "SpeechRequest",
     response: "Speech",
     responseType: "audio/*",
     events: "`speech.audio.delta`, and `speech.audio.done` with the usage.",
-    schemas: { SpeechRequest: speechRequest, Speech: Type.String({ description: "The sound." }) },
+    schemas: { SpeechRequest: speechRequest, Speech: Type.String({ description: "The audio." }) },
   },
   switchedBy: "audio",
   use: "speech",
@@ -64,7 +64,7 @@ export const speech: MeteredRoute = {
     checkInput(body);
     if (!isInTokens(priced) || body["stream_format"] === "sse") return;
     throw invalidRequest(
-      'Sound reports no usage, and this model has no `price.characters`; send `stream_format: "sse"`, whose last event does.',
+      'Audio responses report no usage, and this model has no `price.characters`. Send `stream_format: "sse"`: its last event reports usage.',
       "stream_format",
     );
   },
@@ -103,12 +103,10 @@ const otherTexts = /^(?:texts?|inputs|ssml|messages|prompt)$/i;
 function checkInput(body: JsonObject): void {
   const other = Object.keys(body).find((name) => otherTexts.test(name) && body[name] != null);
   if (other !== undefined) {
-    throw invalidRequest(
-      `\`${other}\` is not supported for speech; send the whole text as \`input\`.`,
-      other,
-    );
+    throw invalidRequest(`\`${other}\` is not supported for speech. Send the text as \`input\`.`, other);
   }
-  if (String(body["input"]).trim() === "") throw invalidRequest("`input` is empty; send the text.", "input");
+  if (String(body["input"]).trim() === "")
+    throw invalidRequest("`input` is empty. Send the text to speak.", "input");
 }
 
 /** The tokens of so much of a stream, as far as they were held for. Its sound is base64. */

@@ -60,10 +60,10 @@ const soundFields = ["file", soundMember];
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
   const named = soundElsewhere(body);
   if (named !== null) {
-    throw invalidRequest(`\`${named}\` is not supported; send the sound as a file of a form.`, named);
+    throw invalidRequest(`\`${named}\` is not supported. Send the audio as a form file.`, named);
   }
   if (!files.some(({ field }) => soundFields.includes(field))) {
-    throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
+    throw invalidRequest("`file` is missing. Send the audio as a form file.", "file");
   }
   const { response_format: format } = body;
   if (!isSilent(format) || !isInTokens(priced)) return;
@@ -174,7 +174,7 @@ export const transcriptions: MeteredRoute = {
   paths: ["/v1/audio/transcriptions"],
   operation: {
     operationId: "createTranscription",
-    summary: "Write down what is said",
+    summary: "Transcribe audio",
     request: "TranscriptionRequest",
     formFile: "file",
     response: "TranscriptionResponse",
@@ -191,7 +191,7 @@ export const translations: MeteredRoute = {
   paths: ["/v1/audio/translations"],
   operation: {
     operationId: "createTranslation",
-    summary: "Write down in English what is said",
+    summary: "Translate audio to English",
     request: "TranscriptionRequest",
     formFile: "file",
     response: "TranscriptionResponse",

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { reject } from "../../contract/field-decisions.ts";
+import { reject, unsupported } from "../../contract/field-decisions.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
@@ -19,7 +19,7 @@ export function readContent(content: Json | undefined, path: string): IrContent[
 /** For roles whose content may only be text: instructions and the assistant. */
 export function readTexts(content: Json | undefined, path: string): IrText[] {
   const blocks = readContent(content, path);
-  return blocks.every((block) => block.type === "text") ? blocks : reject(path, "only text may stand here");
+  return blocks.every((block) => block.type === "text") ? blocks : reject(path, "must contain only text");
 }
 
 function readPart(part: JsonObject, path: string): IrContent | null {
@@ -31,9 +31,9 @@ function readPart(part: JsonObject, path: string): IrContent | null {
     case "file":
       return readFile(part, path);
     case "input_audio":
-      return reject(path, "the model's provider takes no audio");
+      return reject(path, "has audio, which this model's provider does not support");
     default:
-      return reject(`${path}.type`, `unknown content part ${JSON.stringify(part["type"] ?? null)}`);
+      return reject(`${path}.type`, `has the unknown value ${JSON.stringify(part["type"] ?? null)}`);
   }
 }
 
@@ -58,14 +58,14 @@ function readImage(part: JsonObject, path: string): IrImage {
 }
 
 function readAddress(url: string, path: string): { kind: "url"; url: string } {
-  if (!/^https?:\/\//i.test(url)) reject(path, "must be an http(s) address or a base64 data URL");
+  if (!/^https?:\/\//i.test(url)) reject(path, "must be an http(s) URL or a base64 data URL");
   return { kind: "url", url };
 }
 
 function readFile(part: JsonObject, path: string): IrDocument {
   const file = objectOf(part["file"]) ?? {};
   const data = stringOf(file["file_data"]);
-  if (data === null) return reject(`${path}.file.file_id`, "only files given as file_data can be translated");
+  if (data === null) return reject(`${path}.file.file_id`, `${unsupported}. Send \`file_data\``);
   const source = parseDataUrl(data);
   if (source === null) return reject(`${path}.file.file_data`, "must be a base64 data URL");
   const title = stringOf(file["filename"]);

@@ -1,13 +1,13 @@
-import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
+import { type FieldDecisions, type PartDecisions, unsupported } from "../../contract/field-decisions.ts";
 
 /** The fields of a chat request, as of openai-node 7.53, and `top_k`, which compatible servers have. */
 export const requestFields = {
-  audio: { rejected: "the model's provider gives no audio" },
+  audio: { rejected: unsupported },
   frequency_penalty: "dropped",
   function_call: "carried",
   functions: "carried",
   logit_bias: "dropped",
-  logprobs: { rejected: "the model's provider gives none", except: [false] },
+  logprobs: { rejected: unsupported, except: [false] },
   max_completion_tokens: "carried",
   max_tokens: "carried",
   messages: "carried",
@@ -15,8 +15,8 @@ export const requestFields = {
   // Audio among them is rejected, text is what every dialect gives.
   modalities: "carried",
   model: "carried",
-  moderation: { rejected: "the model's provider does not moderate; leave it out" },
-  n: { rejected: "the model's provider gives one choice only", except: [1] },
+  moderation: { rejected: `${unsupported}. Remove it` },
+  n: { rejected: "must be 1 for this model's provider", except: [1] },
   parallel_tool_calls: "carried",
   prediction: "dropped",
   presence_penalty: "dropped",
@@ -36,7 +36,7 @@ export const requestFields = {
   tool_choice: "carried",
   tools: "carried",
   top_k: "carried",
-  top_logprobs: { rejected: "log probabilities are not available for this model", except: [0] },
+  top_logprobs: { rejected: unsupported, except: [0] },
   top_p: "carried",
   user: "carried",
   verbosity: "carried",
@@ -48,7 +48,7 @@ export const requestFields = {
 export const messageFields = {
   // What an earlier answer cited.
   annotations: "dropped",
-  audio: { rejected: "the model's provider takes no audio" },
+  audio: { rejected: unsupported },
   cache_control: "carried",
   content: "carried",
   function_call: "carried",

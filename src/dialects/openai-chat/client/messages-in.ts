@@ -70,7 +70,7 @@ class Turns {
   /** The results of `functions` name the function, and answer its last call. */
   #legacyIdOf({ name }: JsonObject, path: string): string {
     const id = this.#legacyIds.get(stringOf(name) ?? "");
-    return id ?? reject(`${path}.name`, "a function message must name the function_call that it answers");
+    return id ?? reject(`${path}.name`, "must be the name of an earlier `function_call`");
   }
 
   #answer(message: JsonObject, path: string, id: string): void {
@@ -115,10 +115,7 @@ class Turns {
 }
 
 function callIdOf(message: JsonObject, path: string): string {
-  return (
-    stringOf(message["tool_call_id"]) ??
-    reject(`${path}.tool_call_id`, "a tool message must name the call that it answers")
-  );
+  return stringOf(message["tool_call_id"]) ?? reject(`${path}.tool_call_id`, "must be the id of a tool call");
 }
 
 /** A mark on a whole message, as opencode sets it, is one on its last block. */
@@ -161,7 +158,7 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
     const id = stringOf(call["id"]);
     const name = stringOf(called["name"]);
     if (id === null || name === null) {
-      return reject(`${path}.tool_calls[${index}]`, "a tool call must have an id and a name");
+      return reject(`${path}.tool_calls[${index}]`, "must have an `id` and a name");
     }
     const read: IrToolCall = {
       type: "tool_call",
@@ -179,7 +176,7 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
 function readLegacyCall(message: JsonObject, path: string): IrToolCall | null {
   const call = isZero(message["function_call"]) ? null : objectOf(message["function_call"]);
   if (call === null) return null;
-  const name = stringOf(call["name"]) ?? reject(`${path}.function_call.name`, "must be a name");
+  const name = stringOf(call["name"]) ?? reject(`${path}.function_call.name`, "must be a non-empty string");
   const id = `call_function_${path.replace(/\D/g, "")}`;
   const input = stringOf(call["arguments"]) ?? "";
   return { type: "tool_call", id, kind: "function", namespace: null, name, input };

@@ -31,7 +31,7 @@ import { readMessages } from "./messages-in.ts";
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   decideFields(body, requestFields, dropped);
   if (listOf(body["modalities"]).includes("audio"))
-    reject("modalities", "the model's provider gives no audio");
+    reject("modalities", "includes audio, which this model's provider does not support");
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"], dropped),
@@ -101,7 +101,7 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
 function impliedType(tool: JsonObject, path: string): string {
   if (customPart(tool) !== null) return "custom";
   return objectOf(tool["function"]) === null
-    ? reject(`${path}.type`, "a tool must have a type, such as function")
+    ? reject(`${path}.type`, "must be a tool type, such as `function`")
     : "function";
 }
 
@@ -125,7 +125,7 @@ function readCustom(tool: JsonObject, path: string): IrTool {
 }
 
 function readName(tool: JsonObject, path: string): string {
-  return stringOf(tool["name"]) ?? reject(`${path}.name`, "a tool must have a name");
+  return stringOf(tool["name"]) ?? reject(`${path}.name`, "must be the name of the tool");
 }
 
 function readToolChoice(body: JsonObject): IrToolChoice | null {

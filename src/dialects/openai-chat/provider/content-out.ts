@@ -36,7 +36,7 @@ function writePart(block: IrContent): JsonObject {
   if (block.type === "text") return { type: "text", text: block.text };
   if (block.type === "image") return writeImage(block);
   if (block.type === "document") return writeFile(block);
-  return reject(block.type, "cannot be written as chat content");
+  return reject(block.type, "is not supported by this model's provider");
 }
 
 function writeImage(image: IrImage): JsonObject {
@@ -50,7 +50,7 @@ function writeImage(image: IrImage): JsonObject {
 function writeFile(document: IrDocument): JsonObject {
   const { source } = document;
   if (source.kind !== "base64") {
-    return reject(document.path ?? "document", "the model's provider takes documents as base64 only");
+    return reject(document.path ?? "document", "must be base64 data for this model's provider");
   }
   return {
     type: "file",

@@ -70,7 +70,7 @@ function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped
   const limit = request.maxOutputTokens;
   const max = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (request.stop.length > maxStops && target.isStrict) {
-    reject(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+    reject(dropped.names.stop, `can have at most ${maxStops} items for this model's provider`);
   }
   if (limit !== null) body[target.maxTokensField] = Math.min(limit, max);
   if (request.stop.length > 0) body["stop"] = [...request.stop];

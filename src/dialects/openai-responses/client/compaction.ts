@@ -36,7 +36,7 @@ export function mayHaveSeal(body: Uint8Array): boolean {
   return asBuffer(body).includes(sealMark);
 }
 
-const summaryLine = "Earlier turns of this conversation were summarised. The summary:";
+const summaryLine = "Earlier turns of this conversation were summarized. The summary:";
 
 /** A summary as a part of the conversation, for any provider. */
 export function summaryMessage(summary: string): TurnItem {
@@ -44,9 +44,9 @@ export function summaryMessage(summary: string): TurnItem {
 }
 
 const instruction =
-  "Summarise the conversation so far, so that an assistant who has not seen it can go on from your summary alone. Keep what was asked " +
-  "for, what was decided and why, names, figures, paths, identifiers and code that still matter, what the tools have told, what is " +
-  "unfinished, and what should happen next. Do not answer the conversation, and call no tools. Write the summary and nothing else.";
+  "Summarize the conversation so that another assistant can continue it from your summary alone. Keep the user's requests, decisions " +
+  "and reasons, names, numbers, paths, identifiers, relevant code, tool results, open work and next steps. Do not reply to the " +
+  "conversation or call tools. Output only the summary.";
 
 /** Without tools and forms of an answer: only the summary is wanted. */
 const leftOut = [

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { reject, Untranslatable } from "../../contract/field-decisions.ts";
+import { reject, Untranslatable, unsupported } from "../../contract/field-decisions.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText } from "../../ir/ir.ts";
 
@@ -31,7 +31,7 @@ function readAnswerPart(part: Json, path: string): IrText | IrRefusal {
     return { type: "refusal", text: part["refusal"] };
   }
   const block = readPart(part, path);
-  return block.type === "text" ? block : reject(path, "an assistant message holds text only");
+  return block.type === "text" ? block : reject(path, "must be text in an assistant message");
 }
 
 function readPart(part: Json, path: string): IrContent {
@@ -50,7 +50,7 @@ function readPart(part: Json, path: string): IrContent {
       if (typeof part["type"] !== "string") reject(`${path}.type`, "must be a string");
       throw new Untranslatable(
         `${path}.type`,
-        `${JSON.stringify(part["type"])} cannot be sent to this model's provider`,
+        `is ${JSON.stringify(part["type"])}, which this model's provider does not support`,
       );
   }
 }
@@ -88,10 +88,7 @@ function readFileData(data: string): IrBytes {
 /** A stored file exists at one provider only. */
 function rejectFileId(part: JsonObject, path: string, instead: string): never {
   if (typeof part["file_id"] === "string") {
-    throw new Untranslatable(
-      `${path}.file_id`,
-      `this model's provider does not know the file; send ${instead}`,
-    );
+    throw new Untranslatable(`${path}.file_id`, `${unsupported}. Send \`${instead}\``);
   }
   reject(`${path}.${instead}`, "must be a string");
 }

@@ -1,11 +1,11 @@
-import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
+import { type FieldDecisions, type PartDecisions, unsupported } from "../../contract/field-decisions.ts";
 
-const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
+const keepsNothing = `${unsupported}. Send the full conversation in \`input\``;
 
 /** The fields of a Responses request, as of openai-node 7.53 and Open Responses. */
 export const requestFields = {
   access_programs: "dropped",
-  background: { rejected: "this model's provider answers at once or not at all", except: [false] },
+  background: { rejected: unsupported, except: [false] },
   context_management: "dropped",
   conversation: { rejected: keepsNothing },
   frequency_penalty: "dropped",
@@ -18,11 +18,11 @@ export const requestFields = {
   max_tool_calls: "dropped",
   metadata: "carried",
   model: "carried",
-  moderation: { rejected: "this model's provider does not moderate; leave it out" },
+  moderation: { rejected: `${unsupported}. Remove it` },
   parallel_tool_calls: "carried",
   presence_penalty: "dropped",
   previous_response_id: { rejected: keepsNothing },
-  prompt: { rejected: "this model's provider does not know the template; send its text in input" },
+  prompt: { rejected: `${unsupported}. Send the prompt text in \`input\`` },
   prompt_cache_key: "carried",
   prompt_cache_options: "dropped",
   prompt_cache_retention: "dropped",
@@ -37,7 +37,7 @@ export const requestFields = {
   text: "carried",
   tool_choice: "carried",
   tools: "carried",
-  top_logprobs: { rejected: "log probabilities are not available for this model", except: [0] },
+  top_logprobs: { rejected: unsupported, except: [0] },
   top_p: "carried",
   // `auto` is dropped: other providers reject what is too long.
   truncation: "carried",

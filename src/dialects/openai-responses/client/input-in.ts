@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { type DroppedFields, reject, Untranslatable } from "../../contract/field-decisions.ts";
+import { type DroppedFields, reject, Untranslatable, unsupported } from "../../contract/field-decisions.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
 import { listOf, nonEmpty } from "../../json/json-fields.ts";
 import { readReplayedReasoning } from "../reasoning.ts";
@@ -132,7 +132,7 @@ class InputReader implements InputConversation {
 
   #readCall(item: JsonObject, path: string, kind: ToolKind, input: Json | undefined, field: string): void {
     const name = item["name"];
-    if (typeof name !== "string" || name === "") reject(`${path}.name`, "must be a name");
+    if (typeof name !== "string" || name === "") reject(`${path}.name`, "must be a non-empty string");
     if (input !== undefined && input !== null && typeof input !== "string") {
       reject(`${path}.${field}`, "must be a string");
     }
@@ -188,12 +188,11 @@ class InputReader implements InputConversation {
       return;
     }
     if (type === "item_reference") {
-      const advice = "send the item itself (store: false)";
-      throw new Untranslatable(path, `this model's provider does not keep items; ${advice}`);
+      throw new Untranslatable(path, `${unsupported}. Send the item itself, and set \`store: false\``);
     }
-    const item = `an item of type ${JSON.stringify(type)}`;
-    if (!vendorsOwn.test(type)) reject(path, `${item} cannot be a part of a conversation`);
-    throw new Untranslatable(path, `${item} cannot be sent to this model's provider`);
+    const hasType = `has type ${JSON.stringify(type)}`;
+    if (!vendorsOwn.test(type)) reject(path, `${hasType}, which cannot be part of a conversation`);
+    throw new Untranslatable(path, `${hasType}, which this model's provider does not support`);
   }
 
   #answer(...blocks: IrAssistantBlock[]): void {
@@ -225,7 +224,7 @@ class InputReader implements InputConversation {
   #instruct(blocks: readonly IrUserBlock[], path: string): void {
     const texts = blocks.map((block) => {
       if (block.type === "text") return block;
-      throw new Untranslatable(`${path}.content`, "an instruction holds text only");
+      throw new Untranslatable(`${path}.content`, "must contain only text");
     });
     if (this.messages.length === 0) {
       this.system.push(...texts);
@@ -248,5 +247,7 @@ function implicitType(item: JsonObject): string {
 
 function callId(item: JsonObject, path: string): string {
   const id = item["call_id"];
-  return typeof id === "string" && id !== "" ? id : reject(`${path}.call_id`, "must be an id");
+  return typeof id === "string" && id !== ""
+    ? id
+    : reject(`${path}.call_id`, "must be the id of a tool call");
 }

@@ -56,7 +56,7 @@ function decideInput(input: Json | undefined, dropped: DroppedFields): void {
 function readInclude(body: JsonObject, dropped: DroppedFields): void {
   const include = listOf(body["include"]);
   if (include.includes("message.output_text.logprobs"))
-    reject("include", "log probabilities are not available");
+    reject("include", "requests log probabilities, which this model's provider does not support");
   if (include.some((entry) => entry !== "reasoning.encrypted_content")) dropped.add("include");
 }
 

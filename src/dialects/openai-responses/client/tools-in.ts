@@ -101,7 +101,9 @@ function readToolSearch(tool: JsonObject, description: string | null, path: stri
 
 function nameOf(tool: JsonObject, path: string): string {
   const name = tool["name"];
-  return typeof name === "string" && name !== "" ? name : reject(`${path}.name`, "must be a name");
+  return typeof name === "string" && name !== ""
+    ? name
+    : reject(`${path}.name`, "must be a non-empty string");
 }
 
 export function readToolChoice(choice: Json | undefined, tools: readonly IrTool[]): IrToolChoice | null {

@@ -14,8 +14,7 @@ export function readResponse(body: JsonObject): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   if (!Array.isArray(output)) throw malformedAnswer("a response without output");
-  if (status === "queued" || status === "in_progress")
-    throw malformedAnswer("a response that is not finished");
+  if (status === "queued" || status === "in_progress") throw malformedAnswer("an unfinished response");
   const events: IrEvent[] = [{ type: "start", usage: null }];
   const blocks = new Blocks((event) => events.push(event));
   for (const item of objectsOf(output)) new IncomingItem(blocks).finish(item);
