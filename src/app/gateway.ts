@@ -151,6 +151,6 @@ export function configure(
 function fenced(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway was out of touch with its database for too long. Retry shortly.",
+    "The gateway lost contact with its database during this request. Retry in a few seconds.",
   );
 }

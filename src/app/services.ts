@@ -79,7 +79,7 @@ class CurrentTracing {
     if (this.#tracing === null) return;
     const late = Promise.withResolvers<void>();
     const cancelDeadline = startDeadline(lastTracesMs, () =>
-      late.reject(new Error("The collector of traces takes too long.")),
+      late.reject(new Error("The trace collector takes too long.")),
     );
     const tracing = this.#tracing;
     const sent = Promise.allSettled(this.#waiting).then(() => tracing.close());
@@ -124,7 +124,8 @@ export async function openServices(
   const watcher = watcherOf(backend, keys, logs.log);
   const requestLog = new OutcomeQueue({
     store,
-    onDropped: (count) => logs.log.warn({ count }, "outcomes of requests were neither stored nor counted"),
+    onDropped: (count) =>
+      logs.log.warn({ count }, "request outcomes were dropped from the request log and reports"),
   });
   opened.defer(() => requestLog.close());
   const callerIds = new CallerIdQueue(store);
@@ -170,7 +171,8 @@ async function openContent(settings: Settings, log: Log): Promise<ContentRecorde
     location: store ?? { dir: server.data },
     settings: content,
     onProgress: (done, all) => log.info({ done, all }, "recorded content is being encrypted"),
-    onFailure: (reason) => log.error({ reason }, "content could not be recorded; requests go on without it"),
+    onFailure: (reason) =>
+      log.error({ reason }, "content could not be recorded; requests continue without it"),
   });
 }
 

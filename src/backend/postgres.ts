@@ -46,9 +46,9 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
         const returned = isBehind && wasBehind ? await store.returnToPresent(clock.wallMs()) : null;
         wasBehind = isBehind && returned === null;
         if (returned)
-          log.warn(returned, "the clock was set back; caps, budgets and daily sums count from now again");
+          log.warn(returned, "a clock was ahead: caps, budgets and daily totals returned to the present");
       } catch (err) {
-        log.error({ err }, "what a clock has moved into the future could not be looked for");
+        log.error({ err }, "could not check for periods that a clock moved into the future");
       }
     };
     await checkClock();
@@ -122,26 +122,26 @@ const lines: Readonly<Record<NodeEvent["kind"], Line>> = {
   joined: ["info", "joined as a node"],
   fenced: [
     "error",
-    "another node took over this one, because it missed its heartbeat for too long; " +
-      "requests in progress end, and this node joins again",
+    "another node took over this one, because it missed its heartbeats; " +
+      "requests in progress end, and this node rejoins",
   ],
-  took_over: ["warn", "took over nodes that missed their heartbeat"],
-  cleared: ["warn", "the requests of dead nodes were ended; what they had produced is charged"],
-  made_up: ["warn", "charges that an earlier process could not make were made"],
+  took_over: ["warn", "took over nodes that missed their heartbeats"],
+  cleared: ["warn", "ended the requests of dead nodes and charged the output so far"],
+  made_up: ["warn", "wrote charges left by an earlier process"],
   rejected: [
     "error",
-    "the database rejects a charge; it stays in the data folder and is tried again at the next start",
+    "the database rejected a charge; it stays in the data folder, and the next start retries it",
   ],
   blocked: [
     "warn",
-    "another session keeps the account of this key locked; its requests are rejected and its charges wait until it is given back",
+    "another database session locks this key's account; its requests are rejected and its charges wait until the lock is released",
   ],
   unkept: [
     "error",
-    "charges cannot be kept in the data folder while the database is away: they would be lost with this process",
+    "charges cannot be saved in the data folder while the database is unavailable; if this process ends, they are lost",
   ],
   clock_differs: [
     "warn",
-    "this machine's clock differs from the database's, which decides about periods and days",
+    "this machine's clock differs from the database's, which determines periods and days",
   ],
 };

@@ -44,11 +44,11 @@ async function backendOn(
   if (interrupted > 0) {
     log.warn(
       { interrupted },
-      "the last process ended in the middle of requests; what they had produced is charged",
+      "the last process stopped with requests in progress; charged their output so far",
     );
   }
   const clockChecks = new Repeating();
-  const returned = "the clock was set back; caps, budgets and daily sums count from now again";
+  const returned = "a clock was ahead: caps, budgets and daily totals returned to the present";
   clockChecks.start(clockCheckMs, () =>
     ledger.returnToPresent().then(
       (hasReturned) => hasReturned && log.warn({}, returned),

@@ -89,7 +89,7 @@ export const keyAttributes = {
     option: "label",
     takes: "text",
     none: "",
-    help: { create: "a name for people", update: 'a name for people; "" removes it' },
+    help: { create: "display name", update: 'display name; "" removes it' },
     rule: "a label is one line of at most 200 characters, without control characters",
   },
   owner: {
@@ -154,9 +154,9 @@ export const keyAttributes = {
     none: "none",
     help: {
       create: "tokens per minute: 60000, 20000:claude-opus-*; repeatable (default: no limit)",
-      update: "replaces all its limits of tokens per minute; repeatable",
+      update: "replaces all its tokens-per-minute limits; repeatable",
     },
-    rule: "a limit of tokens per minute is a whole number of at least 1, once for each pattern of models",
+    rule: "a tokens-per-minute limit is a whole number, 1 or more, once per model pattern",
   },
   max_concurrent: {
     field: "maxConcurrent",
@@ -167,7 +167,7 @@ export const keyAttributes = {
     takes: "n",
     none: "none",
     help: { create: "requests in flight at once (default: no limit)", update: "requests in flight at once" },
-    rule: `a limit of requests in flight is 1 to ${maxRequestLimit}`,
+    rule: `a limit on requests in flight is 1 to ${maxRequestLimit}`,
   },
   provider_scope: {
     field: "scope",
@@ -192,7 +192,7 @@ export const keyAttributes = {
     takes: "a,b",
     none: "all",
     help: { create: "only these models (default: all)", update: "only these models" },
-    rule: "a list of models names at least one; without a list the key may use all",
+    rule: "a list of models needs at least one; without a list, the key can use all",
   },
   expires_at: {
     field: "expiresAtMs",
@@ -206,7 +206,7 @@ export const keyAttributes = {
       create: "a duration such as 30d, or a date such as 2027-01-31",
       update: "a new expiry; reactivates an expired key",
     },
-    rule: "the expiry lies in the past; revoke the key if it should end now",
+    rule: "the expiry is in the past; to end the key now, revoke it",
   },
   content: {
     field: "content",
@@ -217,8 +217,8 @@ export const keyAttributes = {
     takes: contentLevels.join("|"),
     none: "default",
     help: {
-      create: "record this of request content (default: as its account, then the configuration)",
-      update: "record this of request content",
+      create: "request content to record (default: as its account, then the configuration)",
+      update: "request content to record",
     },
     rule: `content is one of ${contentLevels.join(", ")}`,
   },
@@ -231,10 +231,10 @@ export const keyAttributes = {
     takes: "name=value",
     none: "none",
     help: {
-      create: "tags its requests, unless they have this tag; repeatable",
+      create: "default tag for its requests; repeatable",
       update: "replaces all its tags; repeatable",
     },
-    rule: "a key or an account has at most 8 tags: names and values of 1 to 64 letters, digits or any of _.:@-",
+    rule: "a key or account can have up to 8 tags: names and values of 1 to 64 letters, digits or _.:@-",
   },
   tools: {
     field: "tools",
@@ -248,7 +248,7 @@ export const keyAttributes = {
       create: "a token-budget key can use hosted tools that cost money, such as web searches",
       update: "a token-budget key can use hosted tools that cost money",
     },
-    rule: "hosted tools are a choice of token-budget keys; a credit key pays for them",
+    rule: "only token-budget keys can limit hosted tools; a credit key pays for them",
   },
   user_headers: {
     field: "userHeaders",
@@ -258,10 +258,10 @@ export const keyAttributes = {
     option: "user-headers",
     takes: "",
     help: {
-      create: "the end user is whom the client names in one of `server.user_headers`",
-      update: "the end user is whom the client names in one of `server.user_headers`",
+      create: "take the end user from the client's `server.user_headers`",
+      update: "take the end user from the client's `server.user_headers`",
     },
-    rule: "user headers are used or not",
+    rule: "user_headers is true or false",
   },
 } as const satisfies Record<string, KeyAttribute>;
 

@@ -100,7 +100,7 @@ export class ContentArchive {
   #json({ id, body }: ContentRow): Uint8Array {
     const json = unpack(body, id, this.#key);
     if (json !== null) return json;
-    const why = `The content of ${id} cannot be read: it is damaged, or has another key.`;
+    const why = `The content of ${id} cannot be read: it is damaged, or encrypted with a different key.`;
     throw new StoreError("corrupt", why);
   }
 }
@@ -124,12 +124,12 @@ async function unlock(
   if (key === null)
     throw new StoreError(
       "locked",
-      "The recorded content is encrypted, and content.key is not set. Set it to the key that it was recorded with.",
+      "The recorded content is encrypted, and content.key is not set. Set it to the key that encrypted it.",
     );
   if (unpack(found, mark.id, key) === null)
     throw new StoreError(
       "locked",
-      "The recorded content is encrypted with another key than content.key. Set the right one, or change it with `sluice content rekey`.",
+      "The recorded content is encrypted with a different key than content.key. Set that key, or change it with `sluice content rekey`.",
     );
 }
 

@@ -259,7 +259,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   #lose(message: string): void {
     this.#options.onFailure(message);
     this.#heldBytes = maxQueuedBytes;
-    const error = new Error("The thread that records content has ended.");
+    const error = new Error("The content recorder's thread stopped.");
     this.#opened.reject(error);
     this.#closed.resolve();
     for (const { reject } of this.#replies.values()) reject(error);

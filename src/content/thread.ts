@@ -95,7 +95,7 @@ class ContentThread {
   async #answer(no: number, name: keyof ArchiveCalls, argument: unknown): Promise<void> {
     const archive = this.#archive;
     try {
-      if (archive === null) throw new Error("Content is traced, and not kept.");
+      if (archive === null) throw new Error("Content is only traced, not stored.");
       // `ArchiveCalls` types the callers; the archive has all of its methods but two.
       const result = await (name === "sizes"
         ? archive.store.sizes()

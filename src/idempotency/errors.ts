@@ -10,13 +10,13 @@ export function inFlight(): GatewayError {
 export function notKept(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
-    "This request succeeded and was charged, but there was no room to keep its response for replay. To run and pay for it again, use a new Idempotency-Key.",
+    "This request succeeded and was charged, but the gateway had no room to store its response for replay. To run and pay for it again, use a new Idempotency-Key.",
   );
 }
 
 export function conflict(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
-    "This Idempotency-Key was used with another request body. Use a new one for a new request.",
+    "This Idempotency-Key was used with another request body. Use a new key for a new request.",
   );
 }

@@ -62,7 +62,7 @@ export class SharedClaims extends StoredResponses implements Claims {
       if (!(error instanceof NodeUnavailable)) throw error;
       throw new GatewayError(
         "service_unavailable",
-        "The gateway cannot tell at the moment whether such a request is running. Retry shortly.",
+        "The gateway cannot check right now whether this request is already running. Retry in a few seconds.",
         { retryAfterSeconds: 5 },
       );
     }

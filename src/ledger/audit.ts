@@ -54,7 +54,7 @@ function readable(value: bigint | number | string): number | string {
 export function checkTotals({ unbalancedId }: Snapshot): void {
   if (unbalancedId === null) return;
   throw new Error(
-    `The ledger does not add up for ${unbalancedId}. Run \`sluice ledger audit\` to see what differs, and ` +
-      "`sluice restore FILE` to go back to a good copy.",
+    `The ledger of ${unbalancedId} is inconsistent. Run \`sluice ledger audit\` to list the differences, and ` +
+      "`sluice restore FILE` to return to a good backup.",
   );
 }

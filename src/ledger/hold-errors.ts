@@ -185,8 +185,8 @@ export function chargeUncertain(
 ): GatewayError {
   return new GatewayError(
     code,
-    "The gateway could not confirm that the charge of this request was stored, so it holds back the response. The request " +
-      "may still be charged: before you repeat it, see `used` in GET /v1/usage.",
+    "The gateway could not confirm that the charge for this request was stored, so it withholds the response. The request " +
+      "may still be charged: check `used` in GET /v1/usage before you retry.",
     { cause },
   );
 }
@@ -196,7 +196,7 @@ export function tooManyInFlight(limit: number | null): GatewayError {
   const all = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
   return new GatewayError(
     "rate_limit_exceeded",
-    `This key has ${all} in progress that it can have at once. Retry when one of them finishes.`,
+    `This key has ${all} in progress that it can have at a time. Retry when one of them finishes.`,
     { retryAfterSeconds: 1 },
   );
 }

@@ -10,14 +10,14 @@ interface LossyStore extends Pick<JournaledStore, "unwritten"> {
 export function describeLosses(store: LossyStore, ledger: Pick<Ledger, "summary">): readonly string[] {
   const losses = store.unwritten.map(
     (charge) =>
-      `A charge was NOT written: exchange ${charge.exchangeId}, key ${charge.keyId}, ${amountOf(charge, ledger)}.`,
+      `Charge NOT written: request ${charge.exchangeId}, key ${charge.keyId}, ${amountOf(charge, ledger)}.`,
   );
   const rescuedTo = store.files?.rescuedTo ?? null;
   if (rescuedTo === null) return losses;
   return [
     ...losses,
-    `The database's file was gone. Everything that it held is now in ${rescuedTo}: ` +
-      `go on with \`sluice restore ${rescuedTo}\`.`,
+    `The database file was removed. A full copy is in ${rescuedTo}. ` +
+      `Restore it with \`sluice restore ${rescuedTo}\`.`,
   ];
 }
 

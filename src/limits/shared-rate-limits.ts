@@ -63,7 +63,7 @@ export class SharedRateLimits implements RateLimits {
 function unanswered(cause: unknown): never {
   throw new GatewayError(
     "service_unavailable",
-    "The gateway cannot check the key's rate limit at the moment. Retry shortly.",
+    "The gateway cannot check this key's rate limit right now. Retry in a few seconds.",
     { retryAfterSeconds: 5, cause },
   );
 }

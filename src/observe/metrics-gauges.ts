@@ -94,7 +94,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   out.family(
     "sluice_spans_dropped_total",
     "counter",
-    "Spans that did not reach the collector of traces.",
+    "Spans that did not reach the trace collector.",
     gauges.droppedSpans,
   );
   gauge("sluice_reserved", "Credits and tokens reserved by requests in progress.", [

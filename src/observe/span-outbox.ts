@@ -91,11 +91,11 @@ const exported = 0;
 /** Leaves out the error's message: it can quote the collector's response, or an address with a password. */
 function reasonOf(error: unknown): string {
   const status = error instanceof Error && "code" in error ? error.code : undefined;
-  if (status === 415) return "answered 415: it does not accept this `protocol` (see `[tracing]`)";
-  if (typeof status === "number") return `answered ${status}`;
+  if (status === 415) return "returned 415: it does not accept this `protocol` (see `[tracing]`)";
+  if (typeof status === "number") return `returned ${status}`;
   const code = systemCode(error);
   if (code !== null) return `cannot be reached (${code})`;
-  return "did not answer in time, or is overloaded";
+  return "did not respond in time, or is overloaded";
 }
 
 const contentNames = [

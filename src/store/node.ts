@@ -99,7 +99,7 @@ export interface AttachedGateway {
 /** The database did not respond in time, or no longer knows this node. */
 export class NodeUnavailable extends Error {
   constructor() {
-    super("The database did not answer in time.");
+    super("The database did not respond in time.");
     this.name = "NodeUnavailable";
   }
 }

@@ -37,7 +37,7 @@ export const vendorOptions = {
   },
   resource: {
     holds: "value",
-    schema: hostPart("azure: the name of the resource, which determines the address."),
+    schema: hostPart("azure: the resource's name, which determines the URL."),
     isAccountName: true,
   },
   api_version: {
@@ -45,7 +45,7 @@ export const vendorOptions = {
     schema: Type.String({
       pattern: "^[a-z0-9.-]+$",
       description:
-        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha. bedrock: the `anthropic_version` in requests to Claude.",
+        "azure: a dated version such as 2024-10-21, for URLs with /deployments/. gemini: v1beta, v1 or v1alpha. bedrock: the `anthropic_version` in requests to Claude.",
     }),
   },
   safety: {
@@ -97,12 +97,12 @@ export const vendorOptions = {
     schema: Type.String({
       minLength: 1,
       description:
-        "In place of a key. azure: `managed_identity` or `workload_identity`. vertex: a key file, `metadata` or `adc`. bedrock: `chain`, AWS's credential chain.",
+        "Instead of a key. azure: `managed_identity` or `workload_identity`. vertex: a key file, `metadata` or `adc`. bedrock: `chain`, AWS's credential chain.",
     }),
   },
   region: {
     holds: "value",
-    schema: hostPart("bedrock: the AWS region, such as eu-central-1, which determines the address."),
+    schema: hostPart("bedrock: the AWS region, such as eu-central-1, which determines the URL."),
   },
   access_key_id: { holds: "secret", schema: secret("bedrock: the AWS access key's id") },
   secret_access_key: { holds: "secret", schema: secret("bedrock: the AWS access key's secret") },
@@ -111,14 +111,14 @@ export const vendorOptions = {
     holds: "value",
     schema: Type.Union([Type.Literal("runtime"), Type.Literal("mantle")], {
       description:
-        "bedrock: `runtime` (default) for all models, or `mantle`, where models use their makers' APIs.",
+        "bedrock: `runtime` (default) for all models, or `mantle`, which serves models with their vendors' APIs.",
     }),
   },
   guardrail: {
     holds: "value",
     schema: Type.String({
       pattern: "^[A-Za-z0-9:/_-]+@(?:\\d+|DRAFT)$",
-      description: "bedrock: a guardrail and its version, written `id@version`, for Converse requests.",
+      description: "bedrock: a guardrail and its version as `id@version`, for Converse requests.",
     }),
     isAccountName: true,
   },

@@ -46,7 +46,7 @@ export class UnreadableReport extends Error {
 export function countIn(object: JsonObject, name: string): number {
   const value = object[name] ?? 0;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new UnreadableReport(`${name} is ${JSON.stringify(value)}, and should be a count.`);
+  throw new UnreadableReport(`${name} is ${JSON.stringify(value)}, but must be a count.`);
 }
 
 const nanoPerUsd = 1_000_000_000;
@@ -59,7 +59,7 @@ export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
     typeof amount === "number" || (typeof amount === "string" && /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(amount));
   const usd = isAmount ? Number(amount) / unitsPerUsd : Number.NaN;
   if (Math.abs(usd) <= maxUsd) return Math.round(usd * nanoPerUsd);
-  throw new UnreadableReport(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
+  throw new UnreadableReport(`an amount is ${JSON.stringify(amount)}, but must be a number.`);
 }
 
 export function rejectOtherCurrencies(currency: unknown): void {

@@ -122,5 +122,5 @@ function wrongLineEnds(): WireError {
 }
 
 export function malformed(what: string): WireError {
-  return new WireError("EPROTO", `The answer is not proper HTTP: ${what}.`);
+  return new WireError("EPROTO", `The response is not valid HTTP: ${what}.`);
 }

@@ -83,9 +83,9 @@ export class AnswerReader {
   /** The final answer follows an interim one, such as 103. */
   #skipInterim(head: AnswerHead): void {
     if (head.status === 101) throw malformed("it switches protocols, which was not requested");
-    if (!persists(head)) throw malformed("an interim answer ends the connection");
+    if (!persists(head)) throw malformed("an interim response closes the connection");
     this.#interimHeads += 1;
-    if (this.#interimHeads > maxInterimHeads) throw malformed("it has too many interim answers");
+    if (this.#interimHeads > maxInterimHeads) throw malformed("it has too many interim responses");
   }
 
   #beginBody(head: AnswerHead): void {

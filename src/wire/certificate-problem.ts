@@ -1,13 +1,13 @@
 import { systemCode } from "../base/system/system-code.ts";
 
 const notTrusted =
-  "is not from an authority that this machine trusts; to add one, set NODE_EXTRA_CA_CERTS to its file";
-const selfSigned = "is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to a file with it";
+  "is from an authority that this machine does not trust; to trust it, set NODE_EXTRA_CA_CERTS to its certificate file";
+const selfSigned = "is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to its file";
 
 /** By the code that OpenSSL's verification ends with. */
 const problems: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: "has expired; it must be renewed, unless the clock of this machine is wrong",
-  CERT_NOT_YET_VALID: "is not valid yet; the clock of this machine may be wrong",
+  CERT_HAS_EXPIRED: "has expired; renew it, or correct this machine's clock",
+  CERT_NOT_YET_VALID: "is not valid yet; check this machine's clock",
   CERT_REVOKED: "has been revoked",
   ERR_TLS_CERT_ALTNAME_INVALID: "is for a different host",
   DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,

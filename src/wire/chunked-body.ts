@@ -24,8 +24,8 @@ type State = "size" | "extensions" | "data" | "data_end" | "trailer";
 const lineEndProblems: Readonly<Record<State, string>> = {
   size: "a chunk's size does not end with CR and LF",
   extensions: "a chunk's size does not end with CR and LF",
-  data: "a chunk is longer than it says",
-  data_end: "a chunk is longer than it says",
+  data: "a chunk is longer than its size",
+  data_end: "a chunk is longer than its size",
   trailer: "a line of its trailer does not end with CR and LF",
 };
 
@@ -155,7 +155,7 @@ export class ChunkedBody {
       this.#line += String.fromCharCode(byte);
       return;
     }
-    if (byte === lf || !extensionsForm.test(this.#line)) throw malformed("a chunk's extension is not proper");
+    if (byte === lf || !extensionsForm.test(this.#line)) throw malformed("a chunk's extension is invalid");
     this.#line = "";
     this.#hasReturned = true;
   }

@@ -45,7 +45,7 @@ export class WireError extends Error {
 }
 
 export function connectionLost(): WireError {
-  return new WireError("ECONNRESET", "The connection was closed before the answer was complete.");
+  return new WireError("ECONNRESET", "The connection was closed before the response was complete.");
 }
 
 /** The answer violates HTTP. The server did answer, so it has done the work and may charge for it. */

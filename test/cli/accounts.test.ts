@@ -119,7 +119,7 @@ describe("accounts", () => {
       repeated: true,
     });
     const other = await sluice(place, "accounts", "topup", "atlas", "6", "--reference", "invoice-7");
-    expect(other.stderr).toContain("was used for another amount on this account");
+    expect(other.stderr).toContain("was already used on this account with a different amount");
     const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "atlas");
     await sluice(place, "accounts", "close", "atlas", "--yes");
     expect((await sluice(place, "accounts", "topup", "atlas", "1")).stderr).toContain(

@@ -18,13 +18,13 @@ function expectSentence(stderr: string): void {
 }
 
 const refused: [line: string, said: string][] = [
-  ["serve --data /proc/foo --port 0", "/proc/foo cannot be made there"],
+  ["serve --data /proc/foo --port 0", "/proc/foo cannot be created"],
   ["serve --data file --port 0", "is not a folder"],
   ["serve --data file/below --port 0", "is not a folder; pass a different folder with --data"],
   ["serve --data /proc/1/foo/bar --port 0", "/proc/1/foo/bar"],
   ["serve --config missing.toml", "this file does not exist"],
   ["serve --config folder", "it cannot be read: it is a folder"],
-  ["keys create --mode credit --data /proc/foo", "/proc/foo cannot be made there"],
+  ["keys create --mode credit --data /proc/foo", "/proc/foo cannot be created"],
   ["keys create --mode credit --data file", "is not a folder"],
   ["keys list --data /proc/foo", "there is no data in /proc/foo yet"],
   ["keys list --data file", "is not a folder; pass a different folder with --data"],
@@ -35,8 +35,8 @@ const refused: [line: string, said: string][] = [
   ["config init nowhere/new.toml --yes", "cannot be written: the folder does not exist"],
   ["config import litellm folder", "folder cannot be read: it is a folder"],
   ["models import missing.json", "missing.json cannot be read: it does not exist"],
-  ["restore missing.db --yes", "There is no file"],
-  ["restore folder --yes", "is not a copy of a Sluice database"],
+  ["restore missing.db --yes", "File missing.db does not exist"],
+  ["restore folder --yes", "is not a Sluice database"],
   ["health --port 1", "no response from http://127.0.0.1:1"],
 ];
 

@@ -103,9 +103,7 @@ describe("an address that is none", () => {
     test(`${host} is refused in words`, async () => {
       const said = await run(["serve", "--host", host, "--port", "0"], elsewhere());
       expect(said.code).toBe(1);
-      expect(said.stderr).toBe(
-        `error: ${host} is not an address of this machine; choose another with --host\n`,
-      );
+      expect(said.stderr).toBe(`error: ${host} is not an address of this machine; choose one with --host\n`);
     });
   }
 });

@@ -36,7 +36,7 @@ else {
     test("a database without a schema is refused, and prepared by `store check --migrate`", async () => {
       const early = await sluice(place, "keys", "list");
       expect(early).toMatchObject({ code: 1, stdout: "" });
-      expect(early.stderr).toContain("has no data yet");
+      expect(early.stderr).toContain("is empty");
       const empty = await sluice(place, "store", "check", "--json");
       expect(empty.code).toBe(1);
       expect(JSON.parse(empty.stdout)).toMatchObject({
@@ -185,8 +185,8 @@ else {
         `postgres://sluice:${secret}@127.0.0.1:${port}/${name}`;
       const cases = [
         { store: url(server.port), said: "password" },
-        { store: url(1), said: "cannot be used now" },
-        { store: `${url(server.port)}?sslmode=require`, said: "cannot be used now" },
+        { store: url(1), said: "is unavailable" },
+        { store: `${url(server.port)}?sslmode=require`, said: "is unavailable" },
         {
           store: `postgres://sluice:${secret}@127.0.0.1:${server.port}/a?target=x`,
           said: "parameters sslmode",

@@ -60,8 +60,8 @@ test("a folder that belongs to another user is told as such", async () => {
   const folder = await maintainFolder("/var/lib/sluice");
   const problem = (syscall: string) =>
     folder.describeProblem(Object.assign(new Error(), { code: "EACCES", syscall }));
-  expect(problem("scandir")).toBe("is closed to this user; run this as its owner or as root, or");
-  expect(problem("mkdir")).toBe("cannot be made by this user;");
+  expect(problem("scandir")).toBe("cannot be used: permission denied; run this as its owner or root, or");
+  expect(problem("mkdir")).toBe("cannot be created: permission denied;");
 });
 
 describe("the file that points to the data of a gateway", () => {

@@ -50,7 +50,7 @@ describe("authentication", () => {
   test("K02: what becomes part of a host's name has nothing but letters, digits and hyphens", () => {
     for (const resource of ["evil.example/", "a.b", "A", "a b", "a@b", "", "a/../b", "a:1"]) {
       expect(problemsOf(azure(`resource = "${resource}"\napi_key = "env:KEY"`), { env })).toEqual([
-        "providers.azure.resource: must be made of lower case letters, digits and - only",
+        "providers.azure.resource: must be lowercase letters, digits and - only",
       ]);
     }
   });
@@ -58,7 +58,7 @@ describe("authentication", () => {
   test("what is no secret stands in the file, and the message says so in words", () => {
     const toml = azure(`resource = "r"\n${entra.replace(/tenant_id = "[^"]*"/, 'tenant_id = "env:TENANT"')}`);
     expect(problemsOf(toml, { env })).toEqual([
-      "providers.azure.tenant_id: must be made of letters, digits, . and - only; only secrets may refer to the environment or a file",
+      "providers.azure.tenant_id: must be letters, digits, . and - only; only secrets may refer to the environment or a file",
     ]);
     const bedrock = '[providers.b]\nkind = "bedrock"\nregion = "eu-central-1"\napi_key = "env:KEY"';
     expect(problemsOf(`${bedrock}\nguardrail = "gr1234"`, { env })).toEqual([
@@ -94,7 +94,7 @@ describe("authentication", () => {
   test("an authority without TLS is refused, except on this machine", () => {
     const toml = (authority: string) => azure(`resource = "r"\n${entra}\nauthority = "${authority}"`);
     expect(problemsOf(toml("http://login.example"), { env })).toEqual([
-      "providers.azure.authority: must be https, since a secret is sent there",
+      "providers.azure.authority: must be https, because a secret is sent there",
     ]);
     expect(load(toml("http://127.0.0.1:9"), { env }).settings.providers.size).toBe(1);
   });

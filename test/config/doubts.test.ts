@@ -29,7 +29,7 @@ describe("a model of Bedrock that its region does not have is warned about, also
     ["me-central-1", `eu.${claude}`, "eu", "global"],
   ])("%s and %s", (region, model, geography, fitting) => {
     expect(doubts(bedrock(region, model))).toEqual([
-      `model "m", upstream_model is the profile of ${geography}., which is not called from ${region}; write ${fitting}. or global., or another region`,
+      `model "m", upstream_model is a profile for ${geography}., which cannot be called from ${region}; use ${fitting}. or global., or another region`,
     ]);
   });
 
@@ -70,13 +70,13 @@ upstream_model = "eu.${claude}"
 provider = "aws"
 upstream_model = "us.${claude}"`;
   expect(load(toml).settings.warnings.at(-1)).toStartWith(
-    'model "two", deployments[1].upstream_model (line 19) is the profile of us.',
+    'model "two", deployments[1].upstream_model (line 19) is a profile for us.',
   );
 });
 
 test.each([
-  ["bedrock", 'region = "us-east1"', 'region is no name of an AWS region, such as "eu-central-1"'],
-  ["bedrock", 'region = "europe"', 'region is no name of an AWS region, such as "eu-central-1"'],
+  ["bedrock", 'region = "us-east1"', 'region is not an AWS region, such as "eu-central-1"'],
+  ["bedrock", 'region = "europe"', 'region is not an AWS region, such as "eu-central-1"'],
   ["bedrock", 'region = "us-esat-1"', "region is no name of an AWS region"],
   ["bedrock", 'region = "ue-west-1"', "region is no name of an AWS region"],
   ["vertex", 'location = "us-centrl1"', "location is no name of a location of Google Cloud"],

@@ -71,7 +71,7 @@ describe("all problems are reported at once", () => {
   test("an empty secret is called empty", () => {
     const toml = `[providers.p]\nkind = "openai"\napi_key = ""\n${demoModel}`;
     expect(problemsOf(toml)).toContain(
-      "providers.p.api_key: must be a string that is not empty or a list with at least one element, not an empty one",
+      "providers.p.api_key: must be a non-empty string or a list with at least one element, not an empty one",
     );
   });
 
@@ -88,8 +88,8 @@ describe("all problems are reported at once", () => {
       'models[0].aliases[2]: "a" is the id of a model; an alias needs a name of its own',
       'models[0].aliases[3]: "x" is already an alias: model "a", aliases[1] (line 7)',
       'models[1].aliases[0]: "x" is already an alias: model "a", aliases[1] (line 7)',
-      "models[1].aliases[1]: must be a string that is not empty",
-      "models[2].aliases[1]: must be a string that is not empty, not 3",
+      "models[1].aliases[1]: must be a non-empty string",
+      "models[2].aliases[1]: must be a non-empty string, not 3",
     ]);
   });
 
@@ -185,7 +185,7 @@ describe("single rules", () => {
     [
       "an address without a scheme",
       '[providers.x]\nkind = "openai"\nbase_url = "localhost:1"',
-      "providers.x.base_url: must be an address that starts with http:// or https://",
+      "providers.x.base_url: must be a URL that starts with http:// or https://",
     ],
     [
       "an address with a password",

@@ -271,7 +271,7 @@ test.skipIf(!canMountSmallDisk)(
   "a start on a disk that is full, or nearly, says so where it says how to call the gateway",
   async () => {
     for (const [megabytes, status, said] of [
-      [20, 503, "Every request gets 503 until this is fixed: The disk is full, or nearly."],
+      [20, 503, "Every request gets 503 until this is fixed: The disk is full or nearly full."],
       [50, 200, "is nearly full ("],
     ] as const) {
       using disk = mountSmallDisk(megabytes);

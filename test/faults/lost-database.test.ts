@@ -65,7 +65,7 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   expect(used).toBeGreaterThan(0);
 
   expect(await sluice.stop()).toBe(1);
-  const rescued = /go on with `sluice restore (\S+)`/.exec(sluice.output)?.[1] ?? "";
+  const rescued = /Restore it with `sluice restore (\S+)`/.exec(sluice.output)?.[1] ?? "";
   expect(existsSync(rescued)).toBe(true);
   await expect(sluice.restart()).rejects.toThrow(/No empty ledger is begun/);
   await sluice.cliJson("restore", rescued, "--yes");

@@ -88,7 +88,7 @@ describe("an operator whose gateway can write nothing", () => {
         await sluice.request("/v1/chat/completions", { key, body: ask });
         return (await sluice.request("/readyz")).status === 503;
       }, "the full disk to be noticed");
-      await lookAround(sluice, "The disk is full, or nearly.");
+      await lookAround(sluice, "The disk is full or nearly full.");
       expect(sluice.output).not.toContain("a route failed");
       rmSync(filler);
       await waitFor(async () => (await sluice.request("/readyz")).status === 200, "the room to be noticed");
@@ -122,7 +122,7 @@ describe("SIGTERM while charges cannot be written", () => {
     await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
     expect(await sluice.stop()).toBe(1);
     other.close();
-    const loss = /error: A charge was NOT written: exchange (req_\S+), key (\S+), 0\.000039000 credits\./;
+    const loss = /error: Charge NOT written: request (req_\S+), key (\S+), 0\.000039000 credits\./;
     expect(loss.exec(sluice.output)?.[2]).toBe(key.id);
     await asking;
     await sluice.restart();

@@ -48,7 +48,7 @@ for (const [where, open] of accountsKinds) {
       expect((await audit(bench.store)).differences).toEqual([]);
       const entry = { keyId: null, accountId: account.id, reference: null, note: "too much", atMs: 0 };
       await expect(bench.store.recordAdjustment({ ...entry, amountNano: -1 })).rejects.toThrow(
-        "An account may owe at most 4000000 credits.",
+        "An account can owe at most 4000000 credits.",
       );
     }, 30_000);
 

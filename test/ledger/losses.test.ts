@@ -15,8 +15,8 @@ testEachJournal(
     expect(describeLosses({ unwritten: [], files: { rescuedTo: null } }, bench.ledger)).toEqual([]);
     const gone = { unwritten: [paid, counted], files: { rescuedTo: "/data/copy.db" } };
     expect(describeLosses(gone, bench.ledger)).toEqual([
-      `A charge was NOT written: exchange ${paid.exchangeId}, key ${credit.id}, 0.000001500 credits.`,
-      `A charge was NOT written: exchange ${counted.exchangeId}, key ${tokens.id}, 42 tokens.`,
+      `Charge NOT written: request ${paid.exchangeId}, key ${credit.id}, 0.000001500 credits.`,
+      `Charge NOT written: request ${counted.exchangeId}, key ${tokens.id}, 42 tokens.`,
       expect.stringContaining("sluice restore /data/copy.db"),
     ]);
   },

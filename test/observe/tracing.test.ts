@@ -102,7 +102,7 @@ describe("tracing", () => {
       sendBatch();
       await waitFor(() => events.spansDropped === batch * spansPerBatch, "the refusal");
     }
-    expect(events.troubles).toEqual(["answered 415: it does not accept this `protocol` (see `[tracing]`)"]);
+    expect(events.troubles).toEqual(["returned 415: it does not accept this `protocol` (see `[tracing]`)"]);
     expect(tracing?.trouble?.reason).toBe(events.troubles[0] ?? "");
     collector.answers.refuses = null;
     sendBatch();

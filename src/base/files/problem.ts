@@ -10,7 +10,7 @@ export function whyUnreadable(error: unknown): string {
       return "it is a folder";
     case "EACCES":
     case "EPERM":
-      return "it is closed to this user";
+      return "permission denied";
     default:
       return code ?? "unknown error";
   }
@@ -26,7 +26,7 @@ export function whyUnwritable(error: unknown): string {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return "its folder cannot be written to by this user";
+      return "its folder is not writable by this user";
     case "ENOSPC":
     case "EDQUOT":
       return "the disk is full";

@@ -56,14 +56,14 @@ function explained(error: unknown, { host, port, hostSetting, portSetting }: Lis
   const code = systemCode(error);
   // Bun reports an address that is none in several ways, as ENOTCONN or as a port in use.
   if (code !== null && code !== "EACCES" && !isOurs(host))
-    return new CannotListen(`${host} is not an address of this machine; choose another with ${hostSetting}`);
+    return new CannotListen(`${host} is not an address of this machine; choose one with ${hostSetting}`);
   switch (code) {
     case "EADDRINUSE":
       return new CannotListen(
         `port ${port} is in use on ${host}; choose another with ${portSetting}, or 0 for any free one`,
       );
     case "EACCES":
-      return new CannotListen(`port ${port} is not ours to open; choose one above 1023 with ${portSetting}`);
+      return new CannotListen(`port ${port} needs root; choose one above 1023 with ${portSetting}`);
     default:
       return error;
   }

@@ -39,18 +39,19 @@ export function expectation(schema: DescribedSchema): string {
       return "null";
     default:
       if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
-      if (schema.pattern !== undefined) return patternText[schema.pattern] ?? "a string in another form";
-      return schema.minLength === undefined ? "a string" : "a string that is not empty";
+      if (schema.pattern !== undefined)
+        return patternText[schema.pattern] ?? "a string in a different format";
+      return schema.minLength === undefined ? "a string" : "a non-empty string";
   }
 }
 
 /** A person cannot be expected to read them. */
 const patternText: Readonly<Record<string, string>> = {
-  "^https?://": "an address that starts with http:// or https://",
-  "^[a-z0-9-]+$": "made of lower case letters, digits and - only",
-  "^[a-z0-9.-]+$": "made of lower case letters, digits, . and - only",
-  "^[A-Za-z0-9-]+$": "made of letters, digits and - only",
-  "^[A-Za-z0-9.-]+$": "made of letters, digits, . and - only",
+  "^https?://": "a URL that starts with http:// or https://",
+  "^[a-z0-9-]+$": "lowercase letters, digits and - only",
+  "^[a-z0-9.-]+$": "lowercase letters, digits, . and - only",
+  "^[A-Za-z0-9-]+$": "letters, digits and - only",
+  "^[A-Za-z0-9.-]+$": "letters, digits, . and - only",
   "^[A-Za-z0-9:/_-]+@(?:\\d+|DRAFT)$": 'an id and its version such as "gr1234abcd@3"',
 };
 

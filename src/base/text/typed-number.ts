@@ -13,7 +13,7 @@ export function wholeFromText(text: string): number | null {
 }
 
 /** `2,500` could mean two and a half or two thousand five hundred. Sluice does not guess amounts. */
-export const commaInCredits = "Write the decimals behind a point and no commas, such as 2.5 or 1000.";
+export const commaInCredits = "Use a decimal point and no commas, such as 2.5 or 1000.";
 
 /** Credits with a sign or without; null for anything else. */
 export function creditsFromText(text: string): number | null {

@@ -196,7 +196,10 @@ function sizeOf(job: Job): number {
 }
 
 function notDecoded(): GatewayError {
-  return new GatewayError("service_unavailable", "The gateway could not read the tokens; try again shortly.");
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway could not count the tokens. Retry in a few seconds.",
+  );
 }
 
 /** Larger bodies are not parsed here, because that would block the event loop. */

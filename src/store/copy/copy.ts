@@ -142,10 +142,7 @@ export async function copyStore(
   await target.finish(await source.progress());
   const after = audited(await target.totals(), target.name);
   if (before !== null && after !== null && before !== after) {
-    throw new StoreError(
-      "copy_differs",
-      `The copy does not add up to what ${source.name} has. It was not kept.`,
-    );
+    throw new StoreError("copy_differs", `The copy differs from ${source.name} and was deleted.`);
   }
   return counts;
 }
@@ -175,7 +172,7 @@ function rejectLoss(
   if (lost === undefined) return;
   throw new StoreError(
     "other_schema",
-    `${table}.${lost} has values, but ${target} has no column for them. Nothing was copied. Use the build that wrote them, ` +
+    `${table}.${lost} has values, but ${target} has no column for them. Nothing was copied. Use the version that wrote them, ` +
       "or a newer one.",
   );
 }
@@ -188,7 +185,7 @@ function audited(accounts: readonly RecomputedTotals[] | null, name: string): st
     if (one === other) return `${keyId} ${where} ${one}`;
     throw new StoreError(
       "corrupt",
-      `The ledger of ${name} is inconsistent: ${where} of key ${keyId}. Nothing was copied. \`sluice ledger audit\` shows the differences.`,
+      `The ledger of ${name} is inconsistent: ${where} of key ${keyId}. Nothing was copied. Run \`sluice ledger audit\` to list the differences.`,
     );
   });
   return lines.toSorted().join("\n");

@@ -26,7 +26,7 @@ function open(file: string): number {
     closeSync(descriptor);
   } catch (error) {
     if (systemCode(error) !== "ENOENT") throw error;
-    throw new StoreError("not_a_database", `There is no file ${file}.`);
+    throw new StoreError("not_a_database", `File ${file} does not exist.`);
   }
   throw notALedger(file);
 }
@@ -84,7 +84,7 @@ class FileSource implements CopySource {
   #invalid(table: string, row: number): StoreError {
     return new StoreError(
       "corrupt",
-      `Row ${row} of ${table} in ${this.name} does not have the table's columns. Nothing was imported. Export it again.`,
+      `Row ${row} of ${table} in ${this.name} does not match the table's columns. Nothing was imported. Export it again.`,
     );
   }
 }

@@ -30,7 +30,7 @@ function create(file: string): number {
     return openSync(file, "wx", 0o600);
   } catch (error) {
     if (systemCode(error) !== "EEXIST") throw error;
-    throw new StoreError("file_exists", `${file} exists already. Nothing was exported. Choose another name.`);
+    throw new StoreError("file_exists", `${file} already exists. Nothing was exported. Use another name.`);
   }
 }
 

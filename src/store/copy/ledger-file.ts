@@ -107,7 +107,7 @@ export function rejectUnknownTable(table: string, file: string): void {
   if (Object.hasOwn(copiedTables, table) || formerTables.test(table)) return;
   throw new StoreError(
     "other_schema",
-    `${file} has a table ${table}, which this build does not know. Nothing was imported. Use the build that wrote the ` +
+    `${file} has a table ${table}, which this version does not support. Nothing was imported. Use the version that wrote the ` +
       "file, or a newer one.",
   );
 }

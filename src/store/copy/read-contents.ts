@@ -86,7 +86,7 @@ function checkHeader(line: Line | null, file: string): void {
   if (header.version <= formatVersion) return;
   throw new StoreError(
     "newer_schema",
-    `${file} was written by a newer Sluice (format ${header.version}; this one knows ${formatVersion}). Nothing was ` +
+    `${file} was written by a newer Sluice (format ${header.version}; this one supports up to ${formatVersion}). Nothing was ` +
       "imported. Use that newer version.",
   );
 }
@@ -101,7 +101,7 @@ export function notALedger(file: string): StoreError {
 function damaged(file: string): StoreError {
   return new StoreError(
     "corrupt",
-    `${file} is truncated or was changed: its last line must have the count and the checksum of all others. Nothing was ` +
+    `${file} is truncated or was modified: the count and checksum in its last line do not match. Nothing was ` +
       "imported. Export it again.",
   );
 }

@@ -240,7 +240,7 @@ export class Journal {
   }
 }
 
-const closing: Trouble = { reason: "The store is closing.", advice: "Nothing is to be done." };
+const closing: Trouble = { reason: "The store is closing.", advice: "No action is needed." };
 
 function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));

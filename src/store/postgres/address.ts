@@ -22,15 +22,13 @@ export interface PostgresAddress {
 export function parseAddress(text: string, password: StorePassword | null): PostgresAddress {
   const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null) {
-    throw invalid(
-      "it is not of the form postgres://user@host:5432/database; several hosts are not supported",
-    );
+    throw invalid("it must have the form postgres://user@host:5432/database, with one host");
   }
   const database = decoded(url.pathname.slice(1));
   if (url.hostname === "" || database === "" || database.includes("/")) {
-    throw invalid("it must name one host and one database, as postgres://user@host:5432/database");
+    throw invalid("it needs one host and one database, as in postgres://user@host:5432/database");
   }
-  if (url.username === "") throw invalid("it must name a user, as postgres://user@host:5432/database");
+  if (url.username === "") throw invalid("it needs a user, as in postgres://user@host:5432/database");
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = url.port === "" ? 5432 : Number(url.port);
   return {
@@ -48,27 +46,27 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw invalid(
-      "it has a % that does not begin an encoded character; a % that means itself is written %25",
-    );
+    throw invalid("it has a % that does not begin an encoded character; use %25 for a literal %");
   }
 }
 
 function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "rootCertificates"> {
   const unknown = [...parameters.keys()].find((name) => name !== "sslmode" && name !== "sslrootcert");
   if (unknown !== undefined) {
-    throw invalid(`it may have the parameters sslmode and sslrootcert, but it has ${unknown}`);
+    throw invalid(`parameter ${unknown} is not supported; only sslmode and sslrootcert are`);
   }
   const sslMode = parameters.get("sslmode") ?? "prefer";
   const tls = tlsModes.find((mode) => mode === sslMode);
   if (tls === undefined) throw invalid(`sslmode must be one of ${tlsModes.join(", ")}`);
   const rootCertificates = parameters.get("sslrootcert");
   if (rootCertificates !== null && (tls === "disable" || tls === "prefer")) {
-    throw invalid("sslrootcert takes sslmode=verify-full, or verify-ca if the name need not match");
+    throw invalid(
+      "sslrootcert needs sslmode=verify-full, or verify-ca if the host name does not have to match",
+    );
   }
   return { tls, rootCertificates };
 }
 
 function invalid(reason: string): StoreError {
-  return new StoreError("invalid_url", `The store's URL cannot be used: ${reason}.`);
+  return new StoreError("invalid_url", `The store's URL is invalid: ${reason}.`);
 }

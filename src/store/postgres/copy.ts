@@ -50,7 +50,7 @@ export function withPostgresSource<Result>(
       if (!(await performed(hasHolds(), query))) return work(new PostgresEnd(name, query));
       throw new StoreError(
         "in_use",
-        `A gateway of ${name} ended in the middle of requests. Nothing was copied. Start one and let it take over, so ` +
+        `A gateway on ${name} stopped with requests in progress. Nothing was copied. Start a gateway to take them over, so ` +
           "that they are charged.",
       );
     };
@@ -70,7 +70,7 @@ async function rejectUnmadeCharges(query: Query, name: string, folders: readonly
     if (charges === 0) continue;
     throw new StoreError(
       "unmade_charges",
-      `${folder} has ${plural(charges, "charge")} that ${name} has not received yet. Nothing was copied. Start a gateway ` +
+      `${folder} has ${plural(charges, "charge")} not yet written to ${name}. Nothing was copied. Start a gateway ` +
         "with that folder to send them, stop it, and try again.",
     );
   }

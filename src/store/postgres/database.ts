@@ -77,7 +77,7 @@ export class Database implements Queries {
     const advice = reason.includes("startup parameter")
       ? ". Behind pgbouncer, [store] needs `prepare = false`."
       : "";
-    return new StoreError("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
+    return new StoreError("unreachable", `The database ${name} is unavailable: ${reason}${advice}`);
   }
 }
 

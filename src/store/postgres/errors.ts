@@ -3,7 +3,7 @@ import { SQL } from "bun";
 /** The deadline passed without a reply: whether the query ran is unknown. */
 export class DeadlinePassed extends Error {
   constructor(deadlineMs: number) {
-    super(`PostgreSQL did not answer within ${deadlineMs} ms.`);
+    super(`PostgreSQL did not respond within ${deadlineMs} ms.`);
     this.name = "DeadlinePassed";
   }
 }

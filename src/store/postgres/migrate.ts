@@ -103,8 +103,8 @@ function newerSchema(
 ): StoreError {
   return new StoreError(
     "newer_schema",
-    `The database ${name} was changed by a newer Sluice (schema ${version}, which needs a program that knows ` +
-      `schema ${needs}; this one knows ${known}). Nothing was changed. Use that newer version.`,
+    `The database ${name} was upgraded by a newer Sluice (schema ${version}, which needs a version that supports ` +
+      `schema ${needs}; this one supports up to ${known}). Nothing was changed. Use that newer version.`,
   );
 }
 
@@ -112,7 +112,7 @@ function otherSchema(name: string): StoreError {
   return new StoreError(
     "other_schema",
     `The database ${name} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\` with ` +
-      "that build, then `sluice store import FILE` with this one, into an empty one.",
+      "that build, then `sluice store import FILE` with this one, into an empty database.",
   );
 }
 
@@ -124,7 +124,7 @@ async function prepareEmpty(query: Query, name: string): Promise<void> {
   if ((found?.tables ?? 0) > 0) {
     throw new StoreError(
       "not_a_database",
-      `The database ${name} has tables, but not Sluice's. Nothing was changed. Give Sluice a database of its own.`,
+      `The database ${name} has tables of other programs. Nothing was changed. Use a separate database for Sluice.`,
     );
   }
   await query(`CREATE TABLE schema_steps (

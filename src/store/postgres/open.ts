@@ -44,9 +44,9 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
 async function rejectUnusable(client: PostgresClient): Promise<void> {
   const schema = await readSchema(client.query, client.address.name);
   if (schema.isCurrent) return;
-  const what = schema.version === 0 ? "has no data yet" : `has an older schema (${schema.version})`;
+  const what = schema.version === 0 ? "is empty" : `has an older schema (${schema.version})`;
   throw new StoreError(
     "schema_missing",
-    `The database ${client.address.name} ${what}. \`sluice serve\` or \`sluice store check --migrate\` brings it up to date.`,
+    `The database ${client.address.name} ${what}. Run \`sluice serve\` or \`sluice store check --migrate\` to bring it up to date.`,
   );
 }

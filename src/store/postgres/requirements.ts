@@ -26,7 +26,7 @@ const requirements: Readonly<Record<string, Requirement>> = {
   full_page_writes: {
     isMet: is("on"),
     wanted: "on",
-    harm: "a crash of the server's machine may leave half-written pages",
+    harm: "a crash of the server's machine can leave half-written pages",
     setBy: "server",
   },
   synchronous_commit: {
@@ -52,7 +52,7 @@ const requirements: Readonly<Record<string, Requirement>> = {
   server_encoding: {
     isMet: is("UTF8"),
     wanted: "UTF8",
-    harm: "texts cannot be kept as they are",
+    harm: "text cannot be stored correctly",
     setBy: "database",
   },
 };
@@ -97,7 +97,7 @@ export async function requireSafeServer(query: Query, name: string): Promise<voi
   if (problems.length === 0) return;
   throw new StoreError(
     "unsafe_server",
-    `The database ${name} cannot keep what Sluice promises: ${problems.join("; ")}. Nothing was changed.`,
+    `The database ${name} does not meet Sluice's requirements: ${problems.join("; ")}. Nothing was changed.`,
   );
 }
 
@@ -111,10 +111,10 @@ function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): 
 /** With another search_path the database would look empty, and Sluice would start a second ledger. */
 function problemsOfSchema({ role, schema, otherSchema }: Server): readonly string[] {
   if (schema === null)
-    return [`the search_path names no schema that there is (ALTER ROLE ${role} SET search_path = public)`];
+    return [`the search_path has no existing schema (ALTER ROLE ${role} SET search_path = public)`];
   if (otherSchema === null) return [];
   return [
-    `the search_path leads to the schema ${schema}, but the ledger is in ${otherSchema} (ALTER ROLE ${role} SET search_path = ${otherSchema})`,
+    `the search_path selects schema ${schema}, but the ledger is in ${otherSchema} (ALTER ROLE ${role} SET search_path = ${otherSchema})`,
   ];
 }
 

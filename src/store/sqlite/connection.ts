@@ -43,7 +43,7 @@ function setAndVerify(database: Database, pragma: string, expected: string | num
   database.run(`PRAGMA ${pragma} = ${expected}`);
   const found = readPragma(database, pragma);
   if (found !== expected)
-    throw new Error(`The database refused ${pragma} = ${expected} and stays at ${found}.`);
+    throw new Error(`The database rejected ${pragma} = ${expected}; it is still ${found}.`);
 }
 
 export function readPragma(database: Database, pragma: string): unknown {
@@ -79,7 +79,7 @@ export function corruptError(file: string, details: string): StoreError {
   return new StoreError(
     "corrupt",
     `The database ${file} is damaged (${details}). Nothing was changed. ` +
-      "Restore the last good copy with `sluice restore FILE`; the damaged file is kept next to it.",
+      "Restore the last good backup with `sluice restore FILE`; it does not delete the damaged file.",
   );
 }
 
@@ -88,7 +88,7 @@ function lockedError(timeoutMs: number): StoreError {
   return new StoreError(
     "locked",
     `The database was locked by another program for ${timeoutMs / 1000} s. Nothing was changed. ` +
-      "Find the program with `fuser -v sluice.db` in the data folder, wait for it or stop it, then try again.",
+      "To find that program, run `fuser -v sluice.db` in the data folder. Stop it or wait for it, then retry.",
   );
 }
 

@@ -33,7 +33,7 @@ export function withSqliteSource<Result>(
 ): Promise<Result> {
   const folder = dataFolder(dir);
   if (!existsSync(folder.databaseFile)) {
-    throw new StoreError("ledger_missing", `There is no data in ${dir}. Nothing was copied.`);
+    throw new StoreError("ledger_missing", `The data folder ${dir} has no data. Nothing was copied.`);
   }
   return whileLocked(folder, clock, (database) => {
     perform(database, rejectMoved(dir));
@@ -44,7 +44,7 @@ export function withSqliteSource<Result>(
     }
     throw new StoreError(
       "in_use",
-      `The last gateway of ${dir} ended in the middle of requests. Nothing was copied. Start it once and stop it, so ` +
+      `The last gateway on ${dir} stopped with requests in progress. Nothing was copied. Start and stop it once, so ` +
         "that they are charged.",
     );
   });
@@ -56,9 +56,8 @@ function rejectRepeatedCharges(database: Database, dir: string): void {
   if (first === undefined) return;
   throw new StoreError(
     "corrupt",
-    `In ${dir} ${first.where} was charged ${first.kept} times${others.length === 0 ? "" : ", and it is not the only one"}. ` +
-      "Nothing was copied. `sluice ledger audit` names each such exchange, and `sluice restore FILE` goes back to a " +
-      "backup from before.",
+    `In ${dir}, ${first.where} was charged ${first.kept} times${others.length === 0 ? "" : ", and it is not the only one"}. ` +
+      "Nothing was copied. `sluice ledger audit` lists them, and `sluice restore FILE` restores an earlier backup.",
   );
 }
 
@@ -74,7 +73,7 @@ export async function withSqliteTarget<Result>(
   try {
     return await whileLocked(folder, clock, (database) => {
       if (perform(database, isEmpty())) return work(new SqliteEnd(dir, database));
-      throw new StoreError("not_empty", `${dir} has data already. Nothing was copied. Name an empty folder.`);
+      throw new StoreError("not_empty", `${dir} already has data. Nothing was copied. Use an empty folder.`);
     });
   } catch (error) {
     const files = wasThere ? [] : ["", "-wal", "-shm"].map((suffix) => folder.databaseFile + suffix);

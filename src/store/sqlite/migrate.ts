@@ -71,8 +71,8 @@ export function rejectOtherSchema(
   if (version <= steps.length) return;
   throw new StoreError(
     "newer_schema",
-    `The database ${file} was written by a newer Sluice (schema ${version}; this one knows ${steps.length}). ` +
-      "Nothing was changed. Use that newer version, or restore a copy made before the upgrade.",
+    `The database ${file} was written by a newer Sluice (schema ${version}; this one supports up to ${steps.length}). ` +
+      "Nothing was changed. Use that newer version, or restore a backup from before the upgrade.",
   );
 }
 

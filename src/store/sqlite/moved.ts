@@ -20,7 +20,8 @@ export function reopen(dir: string): void {
 
 function withDatabase<Result>(dir: string, work: (database: Database) => Result): Result {
   const { databaseFile } = dataFolder(dir);
-  if (!existsSync(databaseFile)) throw new StoreError("ledger_missing", `There is no data in ${dir}.`);
+  if (!existsSync(databaseFile))
+    throw new StoreError("ledger_missing", `The data folder ${dir} has no data.`);
   const database = openConnection(databaseFile, { busyTimeoutMs });
   try {
     rejectOtherSchema(database, databaseFile);

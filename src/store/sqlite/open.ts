@@ -143,8 +143,8 @@ export function migrateUnlessServed(database: Database, folder: DataFolder, opti
 function olderGateway(dir: string, version: number, wanted: number): StoreError {
   return new StoreError(
     "in_use",
-    `The gateway that runs on ${dir} is of an older release (schema ${version}; this one has ${wanted}). ` +
-      "Nothing was changed. Restart it with this release, or use the program of its own.",
+    `The gateway running on ${dir} is an older release (schema ${version}; this one has ${wanted}). ` +
+      "Nothing was changed. Restart it with this release, or use its own release for this command.",
   );
 }
 

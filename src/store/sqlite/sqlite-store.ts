@@ -49,7 +49,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
   const unwritten = () => journal?.unwritten ?? [];
   const commit: JournaledStore["commit"] = (items, othersFollow) =>
     journal === null
-      ? Promise.reject(new Error("Only the gateway writes to the journal."))
+      ? Promise.reject(new Error("Only the gateway can write to the journal."))
       : journal.commit(items, othersFollow);
   const sizes = async () => {
     // Entries are numbered one by one and never deleted.

@@ -15,7 +15,7 @@ export function failureReason(code: string): FailureReason {
 export const failedSyncTrouble: Trouble = {
   reason: "The disk failed to sync the ledger.",
   advice:
-    "The gateway stops, because writes since the last good sync cannot be trusted. The next start recovers and checks the ledger. " +
+    "The gateway stops, because writes since the last successful sync may be lost. The next start recovers and checks the ledger. " +
     "Check the disk (`dmesg`).",
   endsProcess: true,
 };
@@ -24,18 +24,18 @@ export const sqliteTroubles: Troubles = {
   damaged: {
     reason: "The database is damaged.",
     advice:
-      "Nothing can be written until the next start. Stop the gateway: it then lists the charges that are missing. " +
+      "Nothing can be written until the next start. Stop the gateway: it then lists the missing charges. " +
       "Run `sluice ledger audit`, and `sluice restore FILE` if the database is damaged.",
   },
   full: {
-    reason: "The disk is full, or nearly.",
+    reason: "The disk is full or nearly full.",
     advice:
-      "New requests are rejected; charges in progress use the reserve file. Free some space: the gateway then continues by itself.",
+      "New requests are rejected; charges in progress use the reserve file. Free some space; the gateway then recovers by itself.",
   },
   busy: {
     reason: "The database is locked by another program.",
     advice:
       "Charges wait, and new requests are rejected. `fuser -v sluice.db` in the data folder shows the program; once it releases " +
-      "the database, the gateway continues.",
+      "the database, the gateway recovers by itself.",
   },
 };

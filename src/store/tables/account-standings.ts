@@ -32,7 +32,7 @@ export function* readStandings(accountIds: readonly string[], maxKeys: number): 
   const byId = new Map(rows.map((row) => [row.accountId, row]));
   return accountIds.map((id) => {
     const row = byId.get(id);
-    if (row === undefined) throw new StoreError("unknown_account", `There is no account ${id}.`);
+    if (row === undefined) throw new StoreError("unknown_account", `Account ${id} does not exist.`);
     const { no, keyCount, ...totals } = row;
     const own = keysByAccount.get(no) ?? [];
     const counted = [capsByAccount.get(no) ?? [], ...own.map((key) => capsByKey.get(key.no) ?? [])];

@@ -78,7 +78,7 @@ export function* accountById(id: string): Work<NumberedAccount | null> {
 /** Throws `unknown_account` if the account does not exist. */
 export function* requireAccount(id: string): Work<NumberedAccount> {
   const found = yield* accountById(id);
-  if (found === null) throw new StoreError("unknown_account", `There is no account ${id}.`);
+  if (found === null) throw new StoreError("unknown_account", `Account ${id} does not exist.`);
   return found;
 }
 
@@ -87,7 +87,10 @@ function* rejectTakenLabel(label: string | null): Work<void> {
   const taken =
     label === null ? [] : yield* query("SELECT 1 FROM accounts WHERE account_label = $1::text", [label]);
   if (taken.length === 0) return;
-  throw new StoreError("label_taken", `Another account has the label ${JSON.stringify(label)}.`);
+  throw new StoreError(
+    "label_taken",
+    `The label ${JSON.stringify(label)} is already used by another account.`,
+  );
 }
 
 export function* insertAccount(own: OwnStatements, no: number, account: AccountRecord): Work<void> {
@@ -113,7 +116,7 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   yield* lockAccount(no);
   const owing = yield* query("SELECT 1 FROM accounts WHERE no = $1::int AND posted < 0", [no]);
   if (account.isOpen && !changed.isOpen && owing.length > 0) {
-    throw new StoreError("invalid_amount", `The account ${id} owes something. Top it up first.`);
+    throw new StoreError("invalid_amount", `Account ${id} has an amount due. Top it up first.`);
   }
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
   // The keys themselves are not changed, as there may be thousands: gateways apply the account's terms to them.
@@ -143,8 +146,8 @@ export function ownAccountOf(key: KeyRecord): AccountRecord {
 
 /** Throws unless a key of this mode can be billed to the account. */
 export function checkJoin({ id, mode, closedAtMs }: AccountRecord, keyMode: AccountRecord["mode"]): void {
-  if (closedAtMs !== null) throw new StoreError("closed", `The account ${id} is closed.`);
+  if (closedAtMs !== null) throw new StoreError("closed", `Account ${id} is closed.`);
   if (mode === keyMode) return;
-  const [has, needs] = mode === "credit" ? ["credit", "a token budget"] : ["a token budget", "credit"];
-  throw new StoreError("wrong_mode", `The account ${id} has ${has}, and the key needs ${needs}.`);
+  const [has, needs] = mode === "credit" ? ["credit", "a token-budget"] : ["token-budget", "a credit"];
+  throw new StoreError("wrong_mode", `Account ${id} is a ${has} account, and cannot have ${needs} key.`);
 }

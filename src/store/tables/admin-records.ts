@@ -89,7 +89,10 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
         yield* lockRevision();
         const [stored] = yield* query<{ version: string }>("SELECT version FROM stored_prices");
         if ((stored?.version ?? null) !== readVersion)
-          throw new StoreError("changed", "The stored prices were changed meanwhile. Nothing was changed.");
+          throw new StoreError(
+            "changed",
+            "Someone else changed the stored prices at the same time. Nothing was changed. Try again.",
+          );
         yield* query("DELETE FROM stored_prices");
         if (prices === null) return;
         yield* query("INSERT INTO stored_prices (id, version, content) VALUES (1, $1, $2)", [
@@ -103,7 +106,10 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
         yield* lockRevision();
         const taken = "SELECT 1 FROM admin_tokens WHERE label = $1::text AND revoked_at_ms IS NULL";
         if ((yield* query(taken, [label])).length > 0) {
-          throw new StoreError("label_taken", `There is a token ${JSON.stringify(label)}.`);
+          throw new StoreError(
+            "label_taken",
+            `The label ${JSON.stringify(label)} is already used by another token.`,
+          );
         }
         yield* query(
           "INSERT INTO admin_tokens (id, label, role, hash, created_by, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6::int8)",

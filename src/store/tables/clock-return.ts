@@ -50,7 +50,7 @@ export function* presentMs({ selectNow }: OwnStatements, nowMs: number): Work<nu
 }
 
 function detailOf({ accounts, keys, fromMs }: ClockReturn): string {
-  return `a clock was ahead, up to ${dateOfDay(utcDay(fromMs))}: ${plural(accounts, "account")} and ${plural(keys, "key")} count from now again`;
+  return `a clock was ahead, up to ${dateOfDay(utcDay(fromMs))}: ${plural(accounts, "account")} and ${plural(keys, "key")} returned to the present`;
 }
 
 function* numbers(text: string, parameters: readonly Parameter[]): Work<number[]> {

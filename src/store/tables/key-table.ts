@@ -42,7 +42,7 @@ export function* keyPageOfAccount(accountNo: number, after: number, limit: numbe
 /** Throws `unknown_key` if the key does not exist. */
 export function* requireKey(id: string): Work<NumberedKey> {
   const [row] = yield* query<KeyRow>(`${selectKeys} WHERE keys.id = $1::text`, [id]);
-  if (row === undefined) throw new StoreError("unknown_key", `There is no key ${id}.`);
+  if (row === undefined) throw new StoreError("unknown_key", `Key ${id} does not exist.`);
   return keyFromRow(row);
 }
 
@@ -50,7 +50,7 @@ export function* requireKey(id: string): Work<NumberedKey> {
 export function* insertKey(own: OwnStatements, key: KeyRecord, sinceRevision?: number): Work<void> {
   yield* lockRevision();
   if (sinceRevision !== undefined && (yield* readRevision()) !== sinceRevision) {
-    throw new StoreError("changed", "Something has been changed meanwhile. Try again.");
+    throw new StoreError("changed", "Someone else changed this at the same time. Try again.");
   }
   const account = yield* accountById(key.accountId);
   if (account !== null) checkJoin(account.account, key.mode);
@@ -75,7 +75,7 @@ export function* updateKey(own: OwnStatements, id: string, changes: KeyChanges):
   const changed = { ...key, ...changes };
   // The caller read the status before this transaction, and the key may have been revoked since.
   if (key.status === "revoked" && changed.status !== "revoked") {
-    throw new StoreError("revoked", `${key.prefix} is revoked, and stays so; create a new key instead.`);
+    throw new StoreError("revoked", `${key.prefix} is permanently revoked. Create a new key.`);
   }
   yield* updateRow("keys", no, { revision: ["int8", yield* raiseRevision()], ...columnsOf(changed) });
   if (accountTerms.some(({ field }) => changed[field] !== key[field])) {

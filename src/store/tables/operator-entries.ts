@@ -47,7 +47,7 @@ function checkOperatorEntry(
   if (account.mode !== "credit") {
     throw new StoreError(
       "wrong_mode",
-      `${subject} has a token budget and no credit. Change its budget instead.`,
+      `${subject} has a token budget, not credit. Change its budget instead.`,
     );
   }
   if (!Number.isSafeInteger(amountNano) || amountNano === 0 || (kind === "topup" && amountNano < 0)) {
@@ -55,22 +55,22 @@ function checkOperatorEntry(
   }
   const posted = totals.posted + amountNano;
   if (amountNano < 0 && posted < heldNano && !account.isOpen) {
-    const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
+    const held = heldNano === 0 ? "" : ` (${creditsFromNano(heldNano)} reserved by requests in progress)`;
     throw new StoreError(
       "invalid_amount",
-      `${name} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
+      `${name} has only ${creditsFromNano(totals.posted)} credits${held}, so ${creditsFromNano(-amountNano)} cannot be subtracted.`,
     );
   }
   if (amountNano < 0 && posted < -maxDebtNano) {
-    throw new StoreError("invalid_amount", `An account may owe at most ${maxCredits} credits.`);
+    throw new StoreError("invalid_amount", `An account can owe at most ${maxCredits} credits.`);
   }
   if (posted > maxCredits * nanoPerCredit) {
-    throw new StoreError("invalid_amount", `A balance may be at most ${maxCredits} credits.`);
+    throw new StoreError("invalid_amount", `A balance can be at most ${maxCredits} credits.`);
   }
   if (totals.purchased + amountNano > maxLifetimeCredits * nanoPerCredit) {
     throw new StoreError(
       "invalid_amount",
-      `A key may be given at most ${maxLifetimeCredits} credits in its life. Make a new key for more.`,
+      `A key can receive at most ${maxLifetimeCredits} credits in total. Create a new key.`,
     );
   }
 }
@@ -90,6 +90,6 @@ function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry
   const whose = entry.keyId === null ? "account" : "key";
   throw new StoreError(
     "reference_conflict",
-    `The reference ${entry.reference} was used for another amount on this ${whose}. Nothing was changed.`,
+    `The reference ${entry.reference} was already used on this ${whose} with a different amount. Nothing was changed.`,
   );
 }

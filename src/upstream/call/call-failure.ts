@@ -81,7 +81,7 @@ function failureFor(
   upstreamDialect: ProviderDialectName,
 ): Failure {
   if (problem instanceof GatewayError) return failedAnswerFailure(problem);
-  if (problem === "empty") return invalidResponse("its stream ends before it begins");
+  if (problem === "empty") return invalidResponse("its stream is empty");
   return problem === "broken"
     ? invalidResponse("it is not a JSON object")
     : errorIn200(problem, upstreamDialect);

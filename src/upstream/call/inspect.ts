@@ -21,7 +21,7 @@ export function inspectHead(
 ): "stream" | "json" | "other" | { readonly problem: string } {
   const encoding = head.get("content-encoding");
   if (encoding !== null && encoding !== "identity") {
-    return { problem: "it is compressed, which was not asked for" };
+    return { problem: "it is compressed, which was not requested" };
   }
   const type = head.get("content-type") ?? "";
   if (type.startsWith("text/event-stream")) return "stream";

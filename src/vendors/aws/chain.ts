@@ -65,7 +65,7 @@ async function byWebIdentity(
   );
   if (answer.status === 200) return keyIn(answer);
   const advice = clockProblem(answer.clockBehindMs) ?? "check the role in AWS_ROLE_ARN and its trust policy";
-  throw new CredentialUnavailable(`Amazon's token service answered ${answer.status}; ${advice}`);
+  throw new CredentialUnavailable(`Amazon's token service returned ${answer.status}; ${advice}`);
 }
 
 function containerAddress(env: Environment): string | null {
@@ -94,7 +94,7 @@ async function fromContainer(
   const headers: Record<string, string> = token ? { authorization: token } : {};
   const answer = await callTokenHost({ method: "GET", url, headers, isLocal: true }, signal);
   if (answer.status === 200) return keyIn(answer);
-  throw new CredentialUnavailable(`the container's credential host answered ${answer.status}`);
+  throw new CredentialUnavailable(`the container's credential host returned ${answer.status}`);
 }
 
 /** Null if there is no metadata server, or no role for this machine. */
@@ -107,7 +107,7 @@ async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issu
   if (name === "") return null;
   const answer = await call(roles + encodeURIComponent(name));
   if (answer.status === 200) return keyIn(answer);
-  throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
+  throw new CredentialUnavailable(`the machine's metadata server returned ${answer.status}`);
 }
 
 /** The region that this machine is in; null if there is no metadata server. */
@@ -146,7 +146,7 @@ async function fromProfile(env: Environment): Promise<IssuedToken<AwsKey>> {
   const file = env["AWS_SHARED_CREDENTIALS_FILE"] ?? join(home, ".aws", "credentials");
   const profile = env["AWS_PROFILE"] ?? "default";
   const notFoundText =
-    "no AWS credentials were found in the environment, from a web identity, a container, this machine or ~/.aws/credentials";
+    "no AWS credentials found: not in the environment, a web identity, a container, this machine's role or ~/.aws/credentials";
   const settings = profileIn(await readFile(file, "utf8").catch(() => ""), profile);
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = settings;
   if (id === undefined || secret === undefined) throw new CredentialUnavailable(notFoundText);
@@ -182,7 +182,7 @@ function keyIn({ text, body }: TokenAnswer): IssuedToken<AwsKey> {
   const id = value("AccessKeyId");
   const secret = value("SecretAccessKey");
   if (id === undefined || secret === undefined)
-    throw new CredentialUnavailable("Amazon's credential host answered without keys");
+    throw new CredentialUnavailable("Amazon's credential host returned no keys");
   const expiresAtMs = Date.parse(value("Expiration") ?? "");
   const lifeMs = Number.isNaN(expiresAtMs) ? longLifeMs : Math.max(1000, expiresAtMs - Date.now());
   return { token: remembered(id, secret, value("SessionToken", "Token")), lifeMs };

@@ -55,8 +55,8 @@ async function issueByManagedIdentity(
   if (answer.status === 200) return bearerTokenIn(answer);
   throw new CredentialUnavailable(
     answer.status === 400 && clientId === undefined
-      ? "this machine has no managed identity, or several; assign one, or name it by client_id"
-      : `the managed identity's host answered ${answer.status}`,
+      ? "this machine has no managed identity, or several; assign one, or set client_id"
+      : `the managed identity's host returned ${answer.status}`,
   );
 }
 

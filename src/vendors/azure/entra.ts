@@ -64,12 +64,12 @@ export async function issueByEntra(
 
 /** Entra's error numbers that an operator can act on. https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
 const reasons: ReadonlyMap<number, string> = new Map([
-  [7000215, "does not accept client_secret; enter the secret's value, not its id"],
-  [7000222, "says that client_secret has expired; make a new one"],
+  [7000215, "rejects client_secret; use the secret's value, not its id"],
+  [7000222, "reports that client_secret has expired; create a new one"],
   [700016, "does not know client_id in this tenant"],
   [90002, "does not know tenant_id"],
   [900023, "does not know tenant_id"],
-  [700024, "says that the federated token is not valid now; check the clock"],
+  [700024, "reports that the federated token is not valid now; check the clock"],
   [70021, "has no federated identity for this workload"],
   [700213, "has no federated identity for this workload"],
 ]);
@@ -84,5 +84,5 @@ function whyRejected(answer: TokenAnswer): string {
   const advice = clock ?? "check tenant_id, client_id and client_secret";
   return answer.status < 500
     ? `did not issue a token (${answer.status}); ${advice}`
-    : `fails with ${answer.status}`;
+    : `returned ${answer.status}`;
 }

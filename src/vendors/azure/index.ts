@@ -86,7 +86,7 @@ export const azure: Vendor = {
     alternative: "resource",
     pathWarning: (path) =>
       rootOf(path) === path && path !== "/"
-        ? "does not end in /openai/v1, /openai, /anthropic or /models, as Azure's addresses do"
+        ? "must end in /openai/v1, /openai, /anthropic or /models, as Azure's URLs do"
         : null,
   },
   // Deployments have names of their own, and only this version lists them.
@@ -134,7 +134,7 @@ function keySchemeFor({ dialects, options }: ProviderSettings): KeyScheme {
 function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionProblem[] {
   const problems: OptionProblem[] = [];
   if (authority?.startsWith("http:") && !isLoopback(authority)) {
-    problems.push({ option: "authority", message: "must be https, since a secret is sent there" });
+    problems.push({ option: "authority", message: "must be https, because a secret is sent there" });
   }
   if (credentials !== undefined && !/^(managed|workload)_identity$/.test(credentials)) {
     const message = 'must be "managed_identity" or "workload_identity"';
@@ -147,17 +147,17 @@ function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionP
 function adviseOnAzure({ head, text }: ErrorResponse, model: string): string | null {
   const { code, message } = readErrorBody(head.status, head.get("content-type"), text);
   if (code === "DeploymentNotFound") {
-    return `this deployment name does not exist in the resource: ${JSON.stringify(model)}; check upstream_model, or wait some minutes if it is new`;
+    return `this deployment name does not exist in the resource: ${JSON.stringify(model)}; check upstream_model, or wait a few minutes if it is new`;
   }
   switch (head.status) {
     case 401:
       return /principal|lacks/i.test(message)
         ? 'the identity lacks the role "Cognitive Services OpenAI User" on the resource'
-        : "Azure does not accept the credential for this resource; check api_key (or the Entra settings) and resource";
+        : "Azure rejects the credential for this resource; check api_key (or the Entra settings) and resource";
     case 403:
       return "the resource allows only some networks or identities; check its network settings and roles";
     case 404:
-      return "there is nothing at this address; check resource or base_url, and api_version";
+      return "this URL does not exist; check resource or base_url, and api_version";
     default:
       return null;
   }

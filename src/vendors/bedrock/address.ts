@@ -55,18 +55,18 @@ const arnForm = /^arn:[^:]*:bedrock:([^:]*):/;
 export function lintRegion({ region }: ProviderOptions, model: string): readonly OptionWarning[] {
   if (region === undefined) return [];
   if (!regionForm.test(region)) {
-    return [{ about: "region", message: 'is no name of an AWS region, such as "eu-central-1"' }];
+    return [{ about: "region", message: 'is not an AWS region, such as "eu-central-1"' }];
   }
   const [, arnRegion = region] = arnForm.exec(model) ?? [];
   if (arnRegion !== "" && arnRegion !== region) {
     return [
-      { about: "upstream_model", message: `is in ${arnRegion}, and its provider's region is ${region}` },
+      { about: "upstream_model", message: `is in ${arnRegion}, but the provider's region is ${region}` },
     ];
   }
   const [, geography = ""] = profileForm.exec(model) ?? [];
   const regions = geographies[geography];
   if (regions === undefined || regions.test(region)) return [];
   const fitting = Object.keys(geographies).find((name) => geographies[name]?.test(region)) ?? "global";
-  const message = `is the profile of ${geography}., which is not called from ${region}; write ${fitting}. or global., or another region`;
+  const message = `is a profile for ${geography}., which cannot be called from ${region}; use ${fitting}. or global., or another region`;
   return [{ about: "upstream_model", message }];
 }

@@ -59,7 +59,7 @@ function rejectUrls(blocks: Json | undefined, path: string): void {
     if (!isObject(block)) continue;
     const at = `${path}[${index}]`;
     if (objectOf(block["source"])?.["type"] === "url")
-      reject(`${at}.source`, "this model's provider takes no files by their address; send their bytes");
+      reject(`${at}.source`, "cannot be a URL for this model's provider. Send base64 data");
     rejectUrls(block["content"], `${at}.content`);
   }
 }

@@ -106,7 +106,7 @@ export function readHeaders(bytes: Uint8Array): ReadonlyMap<string, string> {
     if (fixed === undefined) throw broken("a header of an unknown type");
     const start = nameEnd + (fixed === null ? 3 : 1);
     const end = start <= bytes.length ? start + (fixed ?? text.readUInt16BE(nameEnd + 1)) : start;
-    if (end > bytes.length) throw broken("headers that are cut off");
+    if (end > bytes.length) throw broken("truncated headers");
     if (type === textType)
       headers.set(text.toString("utf8", at + 1, nameEnd), text.toString("utf8", start, end));
     at = end;

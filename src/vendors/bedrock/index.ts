@@ -44,7 +44,7 @@ export const bedrock: Vendor = {
   credentialKeywords: ["chain"],
   checkOptions: ({ region, credentials }) => [
     ...(region === undefined
-      ? [{ option: "region" as const, message: "missing; it is part of the address and of signatures" }]
+      ? [{ option: "region" as const, message: "missing; the URL and signatures need it" }]
       : []),
     ...(credentials === undefined || credentials === "chain"
       ? []
@@ -64,7 +64,7 @@ export const bedrock: Vendor = {
     settingsIn,
     example: "https://bedrock-runtime.eu-central-1.amazonaws.com",
     alternative: "region",
-    pathWarning: (path) => (path === "/" ? null : "has a path; Bedrock's addresses have none"),
+    pathWarning: (path) => (path === "/" ? null : "has a path; Bedrock's base URLs have none"),
   },
   bodyChanges(dialect, { endpoint, guardrail }) {
     if (endpoint === "mantle") return null;
@@ -101,26 +101,26 @@ export function adviseOnBedrock(answer: ErrorResponse, model: string, region: st
   const name = JSON.stringify(model);
   switch (exceptionOf(answer)) {
     case "ExpiredTokenException":
-      return 'the temporary key has expired; give a new one, or use credentials = "chain", which renews it';
+      return 'the temporary key has expired; set a new one, or use credentials = "chain", which renews it';
     case "UnrecognizedClientException":
       return "AWS does not know this key; check access_key_id (or api_key, which is valid in one region only)";
     case "InvalidSignatureException":
       return (
         clockProblem(clockBehindMs(head.get("date"), receivedAtMs)) ??
         (/Signature (?:expired|not yet current)/i.test(message)
-          ? "the clock is off; set it right"
+          ? "this machine's clock is wrong; correct it"
           : "the secret does not belong to the key; check secret_access_key")
       );
     case "AccessDeniedException":
       // IAM names the action, bedrock:InvokeModel, which says nothing about the model.
       return /model/i.test(message) && !/not authorized to perform/i.test(message)
-        ? `the model ${name} is not enabled in ${region}; ask for access in the Bedrock console, or check the IAM policy`
+        ? `the model ${name} is not enabled in ${region}; request access in the Bedrock console, or check the IAM policy`
         : "the IAM policy does not allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream";
     case "ResourceNotFoundException":
-      return `there is no model ${name} in ${region}; check upstream_model and region`;
+      return `model ${name} does not exist in ${region}; check upstream_model and region`;
     case "ValidationException":
       if (/on-demand throughput/i.test(message))
-        return `${name} needs an inference profile: write its id with the prefix of your region, such as eu. or us.`;
+        return `${name} needs an inference profile: add the prefix of your region to its id, such as eu. or us.`;
       return /model identifier is invalid|invalid model/i.test(message)
         ? `Bedrock does not know ${name}; check upstream_model`
         : null;

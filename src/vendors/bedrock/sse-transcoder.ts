@@ -154,7 +154,7 @@ function failureEvent(
   const error = {
     type: failureTypes[name.toLowerCase()] ?? "api_error",
     code: name,
-    message: reported === "" ? `The provider reported ${name === "" ? "a failure" : name}.` : reported,
+    message: reported === "" ? `The provider reported ${name === "" ? "an error" : name}.` : reported,
   };
   return { name: "error", data: new TextEncoder().encode(JSON.stringify({ type: "error", error })) };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
-import { decideFields, type FieldDecisions } from "../../dialects/contract/field-decisions.ts";
+import { decideFields, type FieldDecisions, unsupported } from "../../dialects/contract/field-decisions.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 export const atAnthropicOnly = {
   container: requestFields.container,
   inference_geo: requestFields.inference_geo,
-  mcp_servers: { rejected: "the model's provider connects to no MCP servers; leave it out" },
+  mcp_servers: { rejected: `${unsupported}. Remove it` },
   thread: requestFields.thread,
 } as const satisfies FieldDecisions;
 

@@ -14,5 +14,5 @@ export function clockProblem(behindMs: number): string | null {
   const offMs = Math.abs(behindMs);
   if (offMs < noticeableMs) return null;
   const minutes = Math.round(offMs / 60_000);
-  return `the clock is ${plural(minutes, "minute")} off (${behindMs > 0 ? "slow" : "fast"}); set it right`;
+  return `the clock is ${plural(minutes, "minute")} off (${behindMs > 0 ? "slow" : "fast"}); correct it`;
 }

@@ -69,7 +69,7 @@ function bodyOf({ form, json }: TokenRequest): { body: string | null; type: stri
 }
 
 function whyUnreachable(cause: unknown): string {
-  if (cause instanceof Error && cause.name === "TimeoutError") return "does not answer";
+  if (cause instanceof Error && cause.name === "TimeoutError") return "does not respond";
   const certificate = certificateProblem(cause);
   if (certificate !== null) return `cannot be trusted: its certificate ${certificate.message}`;
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
@@ -95,7 +95,7 @@ export function bearerTokenIn(
 ): IssuedToken<HeaderToken> {
   const { access_token: token, expires_in: expiresIn } = body;
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new CredentialUnavailable("the host that issues tokens answered without one");
+    throw new CredentialUnavailable("the token host returned no token");
   }
   rememberIssuedSecret(token);
   const seconds = Number(expiresIn);

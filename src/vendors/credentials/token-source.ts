@@ -113,7 +113,7 @@ export class TokenSource<Token extends object> {
       const error =
         cause instanceof CredentialUnavailable
           ? cause
-          : new CredentialUnavailable("no token could be had", { cause });
+          : new CredentialUnavailable("no token is available", { cause });
       this.#failure = { error, untilMs: this.#nowMs() + this.#pauseMs };
       this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
       throw error;

@@ -34,7 +34,7 @@ export const gemini: Vendor = {
     default: "https://generativelanguage.googleapis.com",
     example: "https://generativelanguage.googleapis.com",
     pathWarning: (path) => {
-      if (/\/openai\/*$/.test(path)) return 'is an address for kind "openai-compatible", not for "gemini"';
+      if (/\/openai\/*$/.test(path)) return 'is a URL for kind "openai-compatible", not for "gemini"';
       return /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null;
     },
   },
@@ -63,17 +63,17 @@ function geminiModel(listed: unknown): VendorModel[] {
 /** What an operator should do about Google's refusal of a small request. */
 export function adviseOnGemini(answer: ErrorResponse, model: string): string | null {
   const { about, quotaResetMs } = readGoogleError(answer);
-  if (about === "credential") return "Google does not accept the API key; check api_key";
+  if (about === "credential") return "Google rejects the API key; check api_key";
   if (about === "account")
     return "Google does not serve this account: check its location and billing in AI Studio";
   if (quotaResetMs !== undefined) {
-    return `the key's quota of the day is used up; it is renewed in ${Math.ceil(quotaResetMs / 3_600_000)} h`;
+    return `the key's daily quota is used up; it resets in ${Math.ceil(quotaResetMs / 3_600_000)} h`;
   }
   switch (answer.head.status) {
     case 403:
-      return "the key may not use this API; check its restrictions, and whether the API is enabled in its project";
+      return "the key is not allowed to use this API; check its restrictions, and that the API is enabled in its project";
     case 404:
-      return `there is no model ${JSON.stringify(model)} for this key; check upstream_model`;
+      return `model ${JSON.stringify(model)} does not exist for this key; check upstream_model`;
     default:
       return null;
   }

@@ -76,7 +76,7 @@ async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<I
   if (answer.status === 200) return bearerTokenIn(answer);
   throw new CredentialUnavailable(
     answer.status === 404
-      ? "this machine has no service account; give it one"
-      : `the metadata server answered ${answer.status}`,
+      ? "this machine has no service account; assign one"
+      : `the metadata server returned ${answer.status}`,
   );
 }

@@ -44,7 +44,7 @@ export function readExternalAccount(file: JsonObject): ExternalAccount | string 
   const subjectTokenType = nonEmpty(file["subject_token_type"]);
   const from = objectOf(file["credential_source"]);
   if (audience === null || subjectTokenType === null || from === null)
-    return "is not a workload identity federation's file: audience, subject_token_type or credential_source is missing";
+    return "is not a workload identity federation file: audience, subject_token_type or credential_source is missing";
   const tokenUrl = nonEmpty(file["token_url"]) ?? defaultTokenUrl;
   const impersonation = readImpersonation(file);
   const problem =
@@ -129,8 +129,8 @@ async function impersonate(
   if (answer.status !== 200)
     throw new CredentialUnavailable(
       answer.status >= 500
-        ? `Google's service for impersonation fails with ${answer.status}`
-        : `the workload may not act as the service account (${answer.status}); give it the role Workload Identity User on it, and check service_account_impersonation_url`,
+        ? `Google's impersonation service returned ${answer.status}`
+        : `the workload cannot act as the service account (${answer.status}); grant it the role Workload Identity User on that account, and check service_account_impersonation_url`,
     );
   const expiresAtMs = Date.parse(stringOf(answer.body["expireTime"]) ?? "");
   const leftMs = expiresAtMs - Date.now() - answer.clockBehindMs;
@@ -142,10 +142,10 @@ async function impersonate(
 }
 
 function whyRejected(answer: TokenAnswer): string {
-  if (answer.status >= 500) return `fails with ${answer.status}`;
+  if (answer.status >= 500) return `returned ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `rejects the workload's token: ${clock}`;
   return answer.body["error"] === "invalid_grant"
-    ? "rejects the workload's token: it may have expired, or be meant for another audience"
+    ? "rejects the workload's token: it may have expired, or be for a different audience"
     : `rejects the exchange (${answer.status}); check the audience and the workload identity pool's provider`;
 }

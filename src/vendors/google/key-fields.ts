@@ -5,6 +5,6 @@ export const tokenScope = "https://www.googleapis.com/auth/cloud-platform";
 
 /** What is wrong with an address that secrets are sent to; null if it is fine. */
 export function addressProblem(name: string, address: string): string | null {
-  if (!URL.canParse(address)) return `has a ${name} that is no address`;
+  if (!URL.canParse(address)) return `has a ${name} that is not a URL`;
   return address.startsWith("https:") || isLoopback(address) ? null : `has a ${name} that is not https`;
 }

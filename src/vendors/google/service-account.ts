@@ -40,7 +40,7 @@ interface AuthorizedUser {
 /** The key, or what is wrong with the file, as the end of a sentence that starts with the setting's name. */
 export function readGoogleKey(text: string): GoogleKey | string {
   const file = parseObject(text);
-  if (file === null) return "is not a key file: it must be the JSON document that Google gives out";
+  if (file === null) return "is not a key file: it must be the JSON key file from Google";
   const tokenUri = nonEmpty(file["token_uri"]) ?? defaultTokenUri;
   const problem = addressProblem("token_uri", tokenUri);
   if (problem !== null) return problem;
@@ -60,7 +60,7 @@ function readServiceAccount(file: JsonObject, tokenUri: string): GoogleKey | str
   const clientEmail = nonEmpty(file["client_email"]);
   const privateKey = nonEmpty(file["private_key"]);
   if (clientEmail === null || privateKey === null)
-    return "is not a service account's key: client_email or private_key is missing";
+    return "is not a service account key: client_email or private_key is missing";
   const privateKeyId = nonEmpty(file["private_key_id"]);
   const projectId = nonEmpty(file["project_id"]);
   return { type: "service_account", clientEmail, privateKey, privateKeyId, tokenUri, projectId };
@@ -71,7 +71,7 @@ function readAuthorizedUser(file: JsonObject, tokenUri: string): GoogleKey | str
   const clientSecret = nonEmpty(file["client_secret"]);
   const refreshToken = nonEmpty(file["refresh_token"]);
   if (clientId === null || clientSecret === null || refreshToken === null)
-    return "is not a user's key: client_id, client_secret or refresh_token is missing";
+    return "is not a user credential: client_id, client_secret or refresh_token is missing";
   const quotaProject = nonEmpty(file["quota_project_id"]);
   return {
     type: "authorized_user",
@@ -109,7 +109,7 @@ export async function issueByKey(
 }
 
 function whyRejected(answer: TokenAnswer, { type }: OwnKey): string {
-  if (answer.status >= 500) return `fails with ${answer.status}`;
+  if (answer.status >= 500) return `returned ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `rejects the key: ${clock}`;
   const code = answer.body["error"];
@@ -146,7 +146,7 @@ export async function importKey(pem: string): Promise<CryptoKey> {
     const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
     return await crypto.subtle.importKey("pkcs8", Buffer.from(base64, "base64"), algorithm, false, ["sign"]);
   } catch (cause) {
-    throw new CredentialUnavailable("private_key of the key file cannot be read; download a new one", {
+    throw new CredentialUnavailable("private_key in the key file cannot be read; download a new key file", {
       cause,
     });
   }

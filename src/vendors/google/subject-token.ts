@@ -39,26 +39,26 @@ const defaultVerificationUrl =
 /** The source, or what is wrong with it, as the end of a sentence that starts with the setting's name. */
 export function readSubjectSource(source: JsonObject): SubjectSource | string {
   if (source["executable"] !== undefined)
-    return "gets its token from a program (credential_source.executable), which is not supported; have the program write a file, and name that in credential_source.file";
+    return "gets its token from a program (credential_source.executable), which is not supported; let the program write a file, and set credential_source.file to it";
   if (source["certificate"] !== undefined)
-    return "gets its token by a certificate (credential_source.certificate), which is not supported; use a token in a file, from an address or from AWS";
+    return "gets its token with a certificate (credential_source.certificate), which is not supported; use a token from a file, a URL or AWS";
   if (source["environment_id"] !== undefined) return readAws(source);
   const format = readFormat(objectOf(source["format"]) ?? {});
   if (format === undefined)
-    return 'has a credential_source.format that is not known: its type must be "text", or "json" with a subject_token_field_name';
+    return 'has an unknown credential_source.format: its type must be "text", or "json" with a subject_token_field_name';
   const file = nonEmpty(source["file"]);
   if (file !== null) return { kind: "file", file, format };
   const url = nonEmpty(source["url"]);
   if (url === null) return "has a credential_source without a file, a url or an environment_id";
   // Clouds have their metadata servers at link-local addresses, without encryption.
   if (!url.startsWith("https://") && !isOnThisMachine(url))
-    return "has a credential_source.url that is neither https nor an address of this machine";
+    return "has a credential_source.url that is neither https nor on this machine";
   return { kind: "url", url, headers: headersIn(source), format };
 }
 
 function readAws(source: JsonObject): SubjectSource | string {
   if (source["environment_id"] !== "aws1")
-    return 'has a credential_source.environment_id that is not known; it must be "aws1"';
+    return 'has an unknown credential_source.environment_id; it must be "aws1"';
   const verificationUrl = nonEmpty(source["regional_cred_verification_url"]) ?? defaultVerificationUrl;
   return { kind: "aws", verificationUrl };
 }
@@ -101,8 +101,8 @@ export async function subjectTokenOf(
         signal,
       );
       if (answer.status === 200)
-        return tokenIn(answer.text, source.format, "the answer of credential_source.url");
-      throw new CredentialUnavailable(`credential_source.url answered ${answer.status}`);
+        return tokenIn(answer.text, source.format, "the response of credential_source.url");
+      throw new CredentialUnavailable(`credential_source.url returned ${answer.status}`);
     }
     case "aws":
       return signedByAws(source, audience, env, signal);
@@ -117,7 +117,7 @@ function tokenIn(text: string, format: TokenFormat, what: string): string {
     throw new CredentialUnavailable(
       format === null
         ? `${what} is empty`
-        : `${what} has no field with the name in credential_source.format.subject_token_field_name`,
+        : `${what} does not have the field in credential_source.format.subject_token_field_name`,
     );
   return token;
 }
@@ -135,7 +135,7 @@ async function signedByAws(
 ): Promise<string> {
   const region = env["AWS_REGION"] || env["AWS_DEFAULT_REGION"] || (await regionByMetadata(env, signal));
   if (region === null || !/^[a-z0-9-]+$/.test(region))
-    throw new CredentialUnavailable("the AWS region is not known; name it in AWS_REGION");
+    throw new CredentialUnavailable("the AWS region is unknown; set AWS_REGION");
   const { token: key } = await issueByChain(region, env)(signal);
   const url = verificationUrl.replaceAll("{region}", region);
   const { host, pathname, search } = new URL(url);

@@ -194,7 +194,8 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 const unsendable = /[\0\r\n\u0100-\uffff]/;
 
 function headerLine(name: string, value: string): string {
-  if (unsendable.test(name + value)) throw new TypeError(`The header ${name} cannot be sent as it is.`);
+  if (unsendable.test(name + value))
+    throw new TypeError(`The header ${name} has characters that cannot be sent.`);
   return `${name}: ${value}\r\n`;
 }
 

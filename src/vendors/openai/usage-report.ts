@@ -19,7 +19,7 @@ const daysPerPage = "31";
 function dayOf({ start_time: start, end_time: end }: JsonObject): number {
   if (typeof start !== "number") throw new UnreadableReport("a bucket has no start_time.");
   if (typeof end === "number" && end - start > secondsPerDay) {
-    throw new UnreadableReport("its buckets are longer than a day; ask for bucket_width=1d.");
+    throw new UnreadableReport("its buckets are longer than a day; use bucket_width=1d.");
   }
   return Math.floor(start / secondsPerDay);
 }

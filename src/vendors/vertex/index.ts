@@ -70,7 +70,7 @@ const locationForm =
 
 function lintLocation({ location = defaultLocation }: ProviderOptions): readonly OptionWarning[] {
   if (locationForm.test(location)) return [];
-  const message = 'is no name of a location of Google Cloud, such as "europe-west1", "eu" or "global"';
+  const message = 'is not a Google Cloud location, such as "europe-west1", "eu" or "global"';
   return [{ about: "location", message }];
 }
 
@@ -81,7 +81,7 @@ function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
   const key = isWord ? null : readGoogleKey(credentials);
   if (typeof key === "string") return [{ option: "credentials", message: key }];
   if (projectOf({ options }) !== null) return [];
-  return [{ option: "project", message: "missing; it must be the id of the project that pays" }];
+  return [{ option: "project", message: "missing; it must be the id of the project to bill" }];
 }
 
 /** What an operator should do about Vertex's refusal of a small request. */
@@ -93,15 +93,15 @@ function adviseOnVertex(
   const location = options.location ?? defaultLocation;
   switch (head.status) {
     case 401:
-      return "Google does not accept the credential; check credentials";
+      return "Google rejects the credential; check credentials";
     case 403:
       return /SERVICE_DISABLED|has not been used in project/.test(text)
         ? "the Vertex AI API is not enabled in the project; enable it in the console"
-        : 'the account may not use Vertex AI in this project; give it the role "Vertex AI User"';
+        : 'the account is not allowed to use Vertex AI in this project; grant it the role "Vertex AI User"';
     case 404:
       return `the model ${JSON.stringify(model)} is not enabled in ${location}; enable it in the Model Garden, or try another location, such as global`;
     case 429:
-      return "the project's quota for this model is used up; ask for more, or add a provider in another location";
+      return "the project's quota for this model is used up; request a higher quota, or add a provider in another location";
     default:
       return null;
   }

@@ -135,7 +135,9 @@ describe("accounts", () => {
     if (key === null) throw new Error("the key is gone");
     await holdFor(admin.deps.accounts, key, 2_000_000_000);
     const taken = await refused(admin, "/accounts/atlas/adjust", { amount: -1.5, note: "too much" });
-    expect(taken).toContain("3 credits, 2 of it held by open requests; 1.5 cannot be taken away.");
+    expect(taken).toContain(
+      "only 3 credits (2 reserved by requests in progress), so 1.5 cannot be subtracted.",
+    );
   });
 
   test("that owe something stay open, and closed ones take no key", async () => {

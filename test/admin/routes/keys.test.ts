@@ -74,7 +74,7 @@ describe("keys", () => {
     const refused = await adjust({ amount: -1.5, note: "too much" });
     expect(refused.status).toBe(400);
     expect(((await refused.json()) as ErrorView).error.message).toBe(
-      `${prefix} has 3 credits, 2 of it held by open requests; 1.5 cannot be taken away.`,
+      `${prefix} has only 3 credits (2 reserved by requests in progress), so 1.5 cannot be subtracted.`,
     );
     admin.deps.accounts.release(hold);
     const raised = await admin.post<KeyView>(`/keys/${id}/adjust`, { amount: 0.5, note: "refund" });

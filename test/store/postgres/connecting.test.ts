@@ -169,7 +169,8 @@ else {
       await Bun.sleep(500);
       // The replies were lost. Connections that are made from now on work.
       proxy.mode = "pass";
-      for (const said of await Promise.all(asked)) expect(said).toContain("PostgreSQL did not answer within");
+      for (const said of await Promise.all(asked))
+        expect(said).toContain("PostgreSQL did not respond within");
       expect(await client.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
       await client.close();
     }, 60_000);

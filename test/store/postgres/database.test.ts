@@ -74,7 +74,7 @@ else
       expect(error).toMatchObject({
         reason: "unreachable",
         message: expect.stringContaining(
-          `The database 127.0.0.1:${database.server.port}/${database.name} cannot be used now`,
+          `The database 127.0.0.1:${database.server.port}/${database.name} is unavailable`,
         ),
       });
     });

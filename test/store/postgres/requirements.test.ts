@@ -60,7 +60,7 @@ else
           nodeFolders: [],
           onProgress: () => {},
         });
-        await expect(copying).rejects.toThrow("cannot keep what Sluice promises");
+        await expect(copying).rejects.toThrow("does not meet Sluice's requirements");
         const tables = await withClient(url, "SELECT FROM pg_tables WHERE schemaname = 'public'");
         expect(tables).toEqual([]);
         await server.run(`ALTER SYSTEM SET ${setting} = on`, "SELECT pg_reload_conf()");

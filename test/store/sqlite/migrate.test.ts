@@ -142,7 +142,7 @@ test("a command of a newer release leaves the database of a running gateway as i
   const migrateAsCommand = () =>
     migrateUnlessServed(database, dataFolder(folder.dir), { file, nowMs, migrations: [first, second] });
   expect(migrateAsCommand).toThrow(
-    `The gateway that runs on ${folder.dir} is of an older release (schema 1; this one has 2).`,
+    `The gateway running on ${folder.dir} is an older release (schema 1; this one has 2).`,
   );
   expect(schemaVersion(database)).toBe(1);
   expect(existsSync(join(folder.dir, "backups"))).toBe(false);

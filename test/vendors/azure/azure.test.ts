@@ -303,9 +303,7 @@ describe("credentials", () => {
 
   test("K05: what Entra says is told in the gateway's own words", async () => {
     const wrong = tokenFrom({ ...application, client_secret: "canary-wrong-secret" });
-    await expect(wrong).rejects.toThrow(
-      "Entra does not accept client_secret; enter the secret's value, not its id",
-    );
+    await expect(wrong).rejects.toThrow("Entra rejects client_secret; use the secret's value, not its id");
     fake.tokenTrouble = json({ error: "canary-trouble" }, { status: 503 });
     const down = tokenFrom({ ...application, client_secret: azureAccount.secret });
     await expect(down).rejects.toThrow(new CredentialUnavailable("Entra fails with 503"));

@@ -222,7 +222,7 @@ describe("B11: what an operator is advised to do", () => {
     expect(advice("UnrecognizedClientException", "")).toContain("AWS does not know this key");
     expect(advice("InvalidSignatureException", "")).toContain("check secret_access_key");
     expect(advice("AccessDeniedException", "no access to the model")).toBe(
-      'the model "nova" is not enabled in eu-west-1; ask for access in the Bedrock console, or check the IAM policy',
+      'the model "nova" is not enabled in eu-west-1; request access in the Bedrock console, or check the IAM policy',
     );
   });
 
@@ -234,13 +234,13 @@ describe("B11: what an operator is advised to do", () => {
 
   test("about a clock that is wrong", () => {
     const late = refusedWith(403, "InvalidSignatureException", "Signature expired");
-    expect(adviseOnBedrock(late, "nova", "eu-west-1")).toBe("the clock is off; set it right");
+    expect(adviseOnBedrock(late, "nova", "eu-west-1")).toBe("this machine's clock is wrong; correct it");
     const head = {
       ...late.head,
       get: (name: string) => (name === "date" ? "Thu, 01 Jan 2026 00:07:00 GMT" : late.head.get(name)),
     };
     expect(adviseOnBedrock({ ...late, head }, "nova", "eu-west-1")).toBe(
-      "the clock is 7 minutes off (slow); set it right",
+      "the clock is 7 minutes off (slow); correct it",
     );
   });
 

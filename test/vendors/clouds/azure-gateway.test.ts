@@ -256,7 +256,7 @@ describe("Sluice before the same Azure", () => {
     expect(problems).toEqual({
       v1: null,
       dated: null,
-      entra: "no credential: Entra says that client_secret has expired; make a new one",
+      entra: "no credential: Entra reports that client_secret has expired; create a new one",
       foundry: null,
       "foundry-by-key": null,
       bearer: null,

@@ -189,7 +189,7 @@ describe("a token host", () => {
     ]);
     for (let time = 0; time < 3; time += 1) {
       const answer = await callTokenHost({ method: "GET", url: host.url }, never());
-      expect(() => bearerTokenIn(answer)).toThrow("the host that issues tokens answered without one");
+      expect(() => bearerTokenIn(answer)).toThrow("the token host returned no token");
     }
     host.stop();
   });
@@ -212,8 +212,8 @@ describe("a token host", () => {
       words.push(clockProblem(clockBehindMs));
     }
     expect(words).toEqual([
-      "the clock is 7 minutes off (slow); set it right",
-      "the clock is 7 minutes off (fast); set it right",
+      "the clock is 7 minutes off (slow); correct it",
+      "the clock is 7 minutes off (fast); correct it",
       null,
     ]);
     host.stop();

@@ -183,7 +183,7 @@ describe("from AWS,", () => {
 
   test("a region that nobody knows is said to be missing", async () => {
     await expect(headersFrom(accountFile(aws, type), { AWS_EC2_METADATA_DISABLED: "true" })).rejects.toThrow(
-      "the AWS region is not known; name it in AWS_REGION",
+      "the AWS region is unknown; set AWS_REGION",
     );
   });
 });
@@ -234,7 +234,7 @@ describe("what goes wrong is told without a secret:", () => {
     await expect(headersFrom(accountFile({ file: subjectFile, format }))).rejects.toThrow("has no field");
     answers["/own"] = () => json({}, { status: 500 });
     await expect(headersFrom(accountFile({ url: `${host.url}/own` }))).rejects.toThrow(
-      "credential_source.url answered 500",
+      "credential_source.url returned 500",
     );
     expect(asked("/sts")).toHaveLength(0);
 
@@ -242,7 +242,7 @@ describe("what goes wrong is told without a secret:", () => {
     const words = { error: "invalid_grant", error_description: "canary-words" };
     answers["/sts"] = () => json(words, { status: 400 });
     await expect(headersFrom(file)).rejects.toThrow(
-      "Google's token service rejects the workload's token: it may have expired, or be meant for another audience",
+      "Google's token service rejects the workload's token: it may have expired, or be for a different audience",
     );
     answers["/sts"] = () => json({ error: "invalid_target" }, { status: 400 });
     await expect(headersFrom(file)).rejects.toThrow("rejects the exchange (400); check the audience");
@@ -266,7 +266,7 @@ describe("what goes wrong is told without a secret:", () => {
     [{ file: "/x", format: { type: "json" } }, {}, "has a credential_source.format that is not known"],
     [{ url: "http://tokens.example/" }, {}, "has a credential_source.url that is neither https nor"],
     [{ file: "/x" }, { token_url: "http://sts.example/" }, "has a token_url that is not https"],
-    [{ file: "/x" }, { token_url: "sts" }, "has a token_url that is no address"],
+    [{ file: "/x" }, { token_url: "sts" }, "has a token_url that is not a URL"],
     [
       { file: "/x" },
       { service_account_impersonation_url: "http://x.example" },

@@ -22,7 +22,7 @@ describe("Google's tokens", () => {
     }
     await expect(
       headersFrom(keyFile(fake.tokenUri, { private_key: "-----BEGIN PRIVATE KEY-----\nAAAA\n" })),
-    ).rejects.toThrow("private_key of the key file cannot be read; download a new one");
+    ).rejects.toThrow("private_key in the key file cannot be read; download a new key file");
   });
 
   test("V09: the signature is that of RFC 7515, A.2", async () => {
@@ -101,7 +101,7 @@ describe("Google's tokens", () => {
     const body = { error: "invalid_grant", error_description: "canary-words" };
     fake.tokenTrouble = json(body, { status: 400, headers: dated(7 * 60_000) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
-      "Google rejects the key: the clock is 7 minutes off (slow); set it right",
+      "Google rejects the key: the clock is 7 minutes off (slow); correct it",
     );
     fake.tokenTrouble = json(body, { status: 400, headers: dated(0) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
@@ -141,7 +141,7 @@ describe("the configuration", () => {
       'providers.vertex.credentials: must be "metadata", "adc", or refer to a key file',
     );
     expect(problemsOf(vertex('credentials = "adc"'), { env })).toEqual([
-      "providers.vertex.project: missing; it must be the id of the project that pays",
+      "providers.vertex.project: missing; it must be the id of the project to bill",
     ]);
     expect(load(vertex('credentials = "env:SA"'), { env }).settings.providers.size).toBe(1);
     const insecure = { SA: keyFile("http://tokens.example/token") };
@@ -154,8 +154,8 @@ describe("the configuration", () => {
     expect(
       problemsOf(vertex('credentials = "adc"\nproject = "a/b"\nlocation = "evil.example"'), { env }),
     ).toEqual([
-      "providers.vertex.project: must be made of lower case letters, digits and - only",
-      "providers.vertex.location: must be made of lower case letters, digits and - only",
+      "providers.vertex.project: must be lowercase letters, digits and - only",
+      "providers.vertex.location: must be lowercase letters, digits and - only",
     ]);
   });
 });

@@ -19,7 +19,7 @@ export async function upgradeFormer(query: Query, name: string): Promise<void> {
   if (living.length > 0) {
     throw new StoreError(
       "in_use",
-      `Gateways of an earlier build run on ${name}, which cannot use its new schema. Nothing was changed. Stop them first.`,
+      `Gateways of an earlier version use ${name}, and they cannot use the new schema. Nothing was changed. Stop them first.`,
     );
   }
   for (const statement of [

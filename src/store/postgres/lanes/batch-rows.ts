@@ -12,7 +12,7 @@ export function entriesOf({ item, keyNo, accountNo, openedAtMs, late }: BookedCh
   const place = { month: monthOf(openedAtMs), account_no: accountNo, key_no: keyNo };
   const [charge, ...overruns] = entryRows(item.charge, item.record);
   const lateness = late && {
-    note: "charged late: the node had been taken over",
+    note: "charged late, after another node took over",
     completes: late.completes,
   };
   return [{ ...charge, ...lateness }, ...overruns].map((row) => ({ ...row, ...place }));

@@ -126,7 +126,7 @@ function decide(rules: MoneyConnection["rules"], rows: LockedRows, { ends, order
   const locked = new Set(rows.accounts.map(({ no }) => no));
   const ordered = new Set(orders.map(({ keyId }) => keyId));
   const moved = rows.keys.find(({ id, accountNo }) => ordered.has(id) && !locked.has(accountNo));
-  if (moved !== undefined) throw new Error(`The key ${moved.id} was moved to another account just now.`);
+  if (moved !== undefined) throw new Error(`Key ${moved.id} was just moved to a different account.`);
   try {
     return rules.decide(rows, ends, orders);
   } catch (cause) {

@@ -92,7 +92,9 @@ export class ChargeKeeper {
     if (ends.some(isFormer)) {
       file.close();
       this.#report(
-        new Error(`only the build that wrote ${file.file} can make its charges; its holds are ended`),
+        new Error(
+          `only the version that wrote ${file.file} can write its charges; their holds were released`,
+        ),
       );
       return { nodeNo, isDead, ends: [] };
     }

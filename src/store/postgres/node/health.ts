@@ -7,13 +7,12 @@ type Source = "money" | "apart" | "claims" | "beat";
 const timeoutMs = 1_000;
 
 const joining: Trouble = {
-  reason: "Another node took over this one, which is joining again.",
-  advice:
-    "It continues by itself. If this happens again, look for long pauses of this machine or its network.",
+  reason: "Another node took over this one, which now rejoins.",
+  advice: "It recovers by itself. If this happens again, check this machine and its network for long pauses.",
 };
 
 const leaving: Trouble = {
-  reason: "This node is leaving.",
+  reason: "This node is shutting down.",
   advice: "The gateway is shutting down.",
 };
 
@@ -72,7 +71,7 @@ function troubleOf(error: unknown): Trouble {
     return {
       reason: "The database's disk is full.",
       advice:
-        "Charges wait, and new requests are rejected. Free some space: the gateway then continues by itself.",
+        "Charges wait, and new requests are rejected. Free some space; the gateway then recovers by itself.",
     };
   }
   if (state === "25006") {
@@ -84,9 +83,9 @@ function troubleOf(error: unknown): Trouble {
   }
   if (state.startsWith("28")) {
     return {
-      reason: "The database rejects this gateway: authentication failed.",
+      reason: "The database rejected this gateway: authentication failed.",
       advice:
-        `Correct \`store.password\`, or the password of the role. A password in a \`file:\` is read with the next ` +
+        `Correct \`store.password\`, or the password of the role. A password from \`file:\` is read again on the next ` +
         `connection, any other with a restart. Charges wait until then. ${error instanceof Error ? error.message : ""}`,
     };
   }
@@ -94,6 +93,6 @@ function troubleOf(error: unknown): Trouble {
     reason: "The database cannot be reached.",
     advice:
       `Charges wait, and new requests are rejected, until the database responds. ` +
-      `${error instanceof Error ? error.message : "There is no response."}`,
+      `${error instanceof Error ? error.message : "It does not respond."}`,
   };
 }

@@ -36,7 +36,7 @@ export class NodeLife {
       this.#settings.timing.leaseMs,
       laneCount,
     ]);
-    if (row === undefined) throw new Error("The database gave this node no number.");
+    if (row === undefined) throw new Error("The database did not assign a number to this node.");
     return row.no;
   }
 

@@ -168,13 +168,11 @@ export class PostgresNode implements StoreNode {
     const lost = charges.filter(({ id }) => !this.#keeper.isKept(id));
     const kept = charges.length - lost.length;
     return [
-      ...lost.map(
-        ({ id }) => `A charge was NOT written: exchange ${id}. The database did not acknowledge it.`,
-      ),
+      ...lost.map(({ id }) => `Charge NOT written: request ${id}. The database did not acknowledge it.`),
       ...(kept === 0
         ? []
         : [
-            `The database did not acknowledge ${plural(kept, "charge")}. What is kept in ${this.#keeper.file} is made ` +
+            `The database did not acknowledge ${plural(kept, "charge")}. Charges saved in ${this.#keeper.file} are written ` +
               "when a gateway starts with this data folder.",
           ]),
     ];

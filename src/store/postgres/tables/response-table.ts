@@ -19,7 +19,7 @@ export async function insertResponsePart(query: Query, part: ResponsePart, nowMs
     WHERE response_parts.body = excluded.body RETURNING 1`,
     [part.recordingId, part.sequence, nowMs, part.body],
   );
-  if (written.length === 0) throw new Error(`Part ${part.sequence} of ${part.recordingId} is there already.`);
+  if (written.length === 0) throw new Error(`Part ${part.sequence} of ${part.recordingId} already exists.`);
 }
 
 /** Does no harm if it is done twice. */

@@ -170,7 +170,7 @@ function open(file: string, dir: string): Database {
   } catch (error) {
     database.close();
     if (!isCorrupt(codeOf(error))) throw error;
-    const why = `The file ${file} is damaged (${codeOf(error)}). It holds recorded content and no money: delete it, and start again.`;
+    const why = `The file ${file} is damaged (${codeOf(error)}). It has only recorded content, not the ledger: delete it and restart.`;
     throw new StoreError("corrupt", why);
   }
 }
@@ -178,7 +178,7 @@ function open(file: string, dir: string): Database {
 function createTables(database: Database, file: string): void {
   const found = Number(readPragma(database, "application_id"));
   if (found !== 0 && found !== applicationId)
-    throw new StoreError("not_a_database", `The file ${file} is no recorded content.`);
+    throw new StoreError("not_a_database", `The file ${file} is not a content database.`);
   if (found === 0) database.run(schema);
   // Files of older builds do not have it.
   database.run(`CREATE INDEX IF NOT EXISTS ${keyIndex}`);

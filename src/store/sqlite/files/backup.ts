@@ -10,7 +10,7 @@ import { isFull } from "./full-disk.ts";
  */
 export function copyDatabase(database: Database, file: string): void {
   if (existsSync(file)) {
-    throw new StoreError("file_exists", `${file} exists already. Choose another name for the copy.`);
+    throw new StoreError("file_exists", `${file} already exists. Use another name for the backup.`);
   }
   const unfinished = unfinishedCopy(file);
   removeUnfinished(file);
@@ -24,7 +24,7 @@ export function copyDatabase(database: Database, file: string): void {
   } catch (error) {
     removeUnfinished(file);
     if (isFull(error, dirname(file)))
-      throw new StoreError("disk_full", `There is no room for the copy ${file}.`);
+      throw new StoreError("disk_full", `There is not enough disk space for the backup ${file}.`);
     throw error;
   }
 }

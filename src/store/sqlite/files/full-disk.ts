@@ -18,8 +18,8 @@ export function isFull(error: unknown, dir: string): boolean {
 export function diskFullError(dir: string): StoreError {
   return new StoreError(
     "disk_full",
-    `The disk that holds ${dir} is full (${size(freeBytes(dir))} free). ` +
-      "Nothing was lost. Make room, 64 MiB at least, then try again.",
+    `The disk with ${dir} is full (${size(freeBytes(dir))} free). ` +
+      "Nothing was lost. Free at least 64 MiB, then retry.",
   );
 }
 

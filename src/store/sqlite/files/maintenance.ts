@@ -36,21 +36,21 @@ function describeFolderProblem(error: unknown): string | null {
     case "EACCES":
     case "EPERM":
       return isFromMaking(error)
-        ? "cannot be made by this user;"
-        : "is closed to this user; run this as its owner or as root, or";
+        ? "cannot be created: permission denied;"
+        : "cannot be used: permission denied; run this as its owner or root, or";
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_READONLY_DBMOVED":
     case "SQLITE_READONLY_DIRECTORY":
-      return "cannot be written to; give this user the right, or";
+      return "is read-only; make it writable, or";
     case "ENOENT":
     case "EINVAL":
     case "ENAMETOOLONG":
     case "ENODEV":
     case "SQLITE_CANTOPEN":
-      return "cannot be made there;";
+      return "cannot be created;";
     case "EISDIR":
-      return "has a folder where its database should be;";
+      return "has a folder in place of its database;";
     default:
       return null;
   }

@@ -16,21 +16,21 @@ export function rejectMissingLedger(folder: DataFolder): void {
   const { dir, databaseFile, incomingFile, backupDir } = folder;
   if (existsSync(incomingFile) || hasStagedRestore(dir)) {
     throw missing(
-      `A restore into ${dir} is under way, or was interrupted. Wait for it; if it has ended, ` +
-        "`sluice serve` finishes it, and so does running `sluice restore FILE` again.",
+      `A restore into ${dir} is in progress or was interrupted. If it is no longer running, ` +
+        "run `sluice serve` or `sluice restore FILE` to finish it.",
     );
   }
   if (isPresent(`${databaseFile}-wal`)) {
     throw missing(
-      `${databaseFile} is gone, but its write-ahead log ${databaseFile}-wal is still there. ` +
-        "Put the database back next to it, or restore a backup with `sluice restore FILE`.",
+      `${databaseFile} is missing, but its write-ahead log ${databaseFile}-wal is not. ` +
+        "Move the database back, or restore a backup with `sluice restore FILE`.",
     );
   }
   const copies = namesIn(backupDir).filter((name) => name.endsWith(".db"));
   const newest = copies.sort(byAge(backupDir)).at(-1);
   if (newest === undefined) return;
   throw missing(
-    `${databaseFile} is gone, but ${backupDir} holds copies of it. No empty ledger is begun in its place. ` +
+    `${databaseFile} is missing, but ${backupDir} has backups. Sluice does not start with an empty ledger. ` +
       `Restore one with \`sluice restore ${join(backupDir, newest)}\`, or, to start over, move ${backupDir} elsewhere.`,
   );
 }
@@ -49,10 +49,10 @@ export async function finishRestore(dir: string, nowMs: number): Promise<string 
     if (!existsSync(incomingFile)) return null;
     if (isPresent(databaseFile)) {
       rmSync(incomingFile, { force: true });
-      return "A restore was interrupted before it took effect: the data is what it was before. Restore again if you still want to.";
+      return "A restore was interrupted before it took effect, so the data is unchanged. To restore it, run the command again.";
     }
     await replaceDatabase(folder, keptAs(dir, nowMs));
-    return "A restore that was interrupted has been finished: the restored copy is in place.";
+    return "Sluice finished an interrupted restore: the restored copy is in use.";
   } finally {
     lock.release();
   }

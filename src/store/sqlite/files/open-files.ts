@@ -66,7 +66,7 @@ export class OpenFiles {
     } catch (error) {
       throw new StoreError(
         "ledger_missing",
-        `${this.#folder.databaseFile} is gone, and what it held could not be copied to ${file} either: ${String(error)}`,
+        `${this.#folder.databaseFile} was removed, and its data could not be copied to ${file}: ${String(error)}`,
       );
     }
   }
@@ -94,7 +94,7 @@ export class OpenFiles {
     return {
       reason: `${basename(file)} ${what} while the gateway runs.`,
       advice:
-        `${file} ${what}. New requests are rejected; charges go to the file that is still open. Stop the gateway: ` +
+        `${file} ${what}. New requests are rejected; charges go to the file that the gateway still has open. Stop the gateway: ` +
         `it saves the ledger as ${this.#folder.backupDir}/rescued-TIME.db. Then \`sluice restore\` that file.`,
     };
   }

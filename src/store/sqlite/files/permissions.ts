@@ -36,7 +36,7 @@ function close(file: string): boolean {
     if (systemCode(error) === "ENOENT") return false;
     throw new StoreError(
       "readable_by_others",
-      `Other users of this machine may read ${file} (mode ${mode.toString(8)}), and this user may not change that. ` +
+      `${file} is readable by other users (mode ${mode.toString(8)}), and you are not its owner. ` +
         `Run \`chmod 600 ${file}\` as its owner, then try again.`,
     );
   }

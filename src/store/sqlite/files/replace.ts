@@ -70,7 +70,7 @@ function keep(file: string, kept: string): void {
     linkSync(file, kept);
   } catch (error) {
     if (!cannotLink.has(systemCode(error) ?? "")) throw error;
-    if (existsSync(kept)) throw new Error(`${kept} exists already and is not overwritten.`);
+    if (existsSync(kept)) throw new Error(`${kept} already exists and was not overwritten.`);
     const unfinished = `${kept}.unfinished`;
     rmSync(unfinished, { force: true });
     copyFileSync(file, unfinished, constants.COPYFILE_EXCL);

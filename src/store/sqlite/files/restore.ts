@@ -74,7 +74,7 @@ function forgetRunning(file: string): void {
 
 export async function verifyCopy(file: string): Promise<void> {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) throw new StoreError("not_a_database", `There is no file ${file}.`);
+  if (found === undefined) throw new StoreError("not_a_database", `File ${file} does not exist.`);
   if (!found.isFile()) throw notOurs(file);
   const database = new Database(file, { readonly: true });
   try {
@@ -102,5 +102,5 @@ export function keptAs(dir: string, nowMs: number): string {
 }
 
 function notOurs(file: string): StoreError {
-  return new StoreError("not_a_database", `${file} is not a copy of a Sluice database.`);
+  return new StoreError("not_a_database", `${file} is not a Sluice database.`);
 }

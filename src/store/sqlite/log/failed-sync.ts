@@ -52,7 +52,7 @@ function readNote({ failedSyncFile }: DataFolder): number | null {
 function folderBusyError({ dir }: DataFolder): StoreError {
   return new StoreError(
     "locked",
-    `The disk of ${dir} failed, and its ledger is read by another program. End that program, then start again.`,
+    `The disk with ${dir} failed, and another program has its ledger open. Stop that program, then start the gateway again.`,
   );
 }
 
@@ -64,6 +64,6 @@ function lostEntriesError(
   return new StoreError(
     "corrupt",
     `The disk lost entries ${newest + 1} to ${acknowledged} of ${databaseFile}, which were synced. Replace the disk, and ` +
-      `restore a backup with \`sluice restore FILE\`; or remove ${failedSyncFile} to go on without them.`,
+      `restore a backup with \`sluice restore FILE\`; or remove ${failedSyncFile} to continue without them.`,
   );
 }

@@ -35,7 +35,7 @@ export class ReportThread implements ReportReader {
     this.#thread = new IdleThread({
       start,
       onMessage: ({ data }: MessageEvent<FromReportThread>) => this.#waiting?.resolve(data),
-      onStop: () => this.#waiting?.reject(new Error("The thread of reports has ended. Try again.")),
+      onStop: () => this.#waiting?.reject(new Error("The report thread stopped. Retry.")),
       isBusy: () => this.#waiting !== null,
     });
   }
@@ -109,7 +109,7 @@ export class ReportThread implements ReportReader {
 
   async #post(message: ToReportThread): Promise<FromReportThread & { kind: "done" }> {
     const worker = this.#thread.get();
-    if (worker === null) throw new Error("The thread of reports could not be started.");
+    if (worker === null) throw new Error("The report thread could not start.");
     this.#waiting = Promise.withResolvers<FromReportThread>();
     worker.postMessage(message);
     try {

@@ -92,7 +92,7 @@ function* makeUp({ no, accountNo }: WrittenKey, charged: number, atMs: number): 
   );
   assert(found !== undefined, `there is no account ${accountNo}`);
   assert(found.floor === 0, `account ${accountNo} owes more than can be counted`);
-  const note = "the balance was lowered while a charge was on its way";
+  const note = "the balance was lowered while a charge was being written";
   const entry = { keyId: null, amountNano: found.missing, reference: null, note, atMs };
   const numbers = { accountNo, keyNo: no };
   yield* sqliteStatements.insertEntry("adjustment", entry, numbers, yield* raiseRevision());

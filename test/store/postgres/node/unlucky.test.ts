@@ -104,7 +104,7 @@ else
       node.release(second.holdId, keyId);
       await node.leave();
       const [loss, ...others] = node.describeLosses();
-      expect(loss).toContain("The database did not acknowledge 1 charge. What is kept in ");
+      expect(loss).toContain("The database did not acknowledge 1 charge. Charges saved in ");
       expect(others).toEqual([]);
       const { events } = await world.join({ dir });
       expect(events).toContainEqual({ kind: "made_up", charges: 1 });
@@ -128,7 +128,7 @@ else
       proxy.cut();
       const settling = node.settle(chargeOrder(order, 60));
       await waitFor(() => node.describeLosses().length === 1, "the charge to wait");
-      expect(node.describeLosses()[0]).toContain(`A charge was NOT written: exchange ${order.holdId}`);
+      expect(node.describeLosses()[0]).toContain(`Charge NOT written: request ${order.holdId}`);
       proxy.mode = "pass";
       expect(await settling).toEqual({ charged: 60, overrun: 0 });
       expect(node.describeLosses()).toEqual([]);
