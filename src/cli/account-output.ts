@@ -26,7 +26,7 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     ["status", view.status],
     standing(view),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
-    ...view.key_caps.map((cap) => ["new keys get", capTerms(cap, view.mode)] as const),
+    ...view.key_caps.map((cap) => ["default key cap", capTerms(cap, view.mode)] as const),
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ...sharedFacts(view),
     ...view.keys.map((key) => {
@@ -67,9 +67,9 @@ export function standing(
     const { balance } = credit;
     return [balance > 0 ? "paid ahead" : "owed", `${creditsText(Math.abs(balance))} ${unit}`];
   }
-  if (credit !== null) return ["left", `${creditsText(credit.balance)} ${unit}`];
-  if (budget === null || budget.remaining === null) return ["left", "unlimited"];
-  return ["left", `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`];
+  if (credit !== null) return ["balance", `${creditsText(credit.balance)} ${unit}`];
+  if (budget === null || budget.remaining === null) return ["balance", "unlimited"];
+  return ["balance", `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`];
 }
 
 /** The balance for a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */

@@ -14,32 +14,32 @@ function valid<Value>(value: Value | null, otherwise: string): Value {
 
 /** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds. */
 export function duration(text: string): number {
-  return valid(durationMs(text), "Write a number and a unit, such as 7d, 12h or 30m.");
+  return valid(durationMs(text), "Use a number and a unit, such as 7d, 12h or 30m.");
 }
 
 /** A time in the future: a duration from now, or an ISO date (midnight UTC) or time. */
 export function expiry(text: string, nowMs: number = Date.now()): number {
   const fromNowMs = durationMs(text);
   const atMs = fromNowMs === null ? isoMs(text) : nowMs + fromNowMs;
-  const future = valid(atMs, "Write a duration such as 30d, or a date such as 2027-01-31.");
+  const future = valid(atMs, "Use a duration such as 30d, or a date such as 2027-01-31.");
   return valid(future > nowMs ? future : null, "It must be in the future.");
 }
 
 /** A moment in the past, to the millisecond. */
 export function pastTime(text: string): number {
-  return valid(exactMoment(text, Date.now()), `Write ${momentText}.`);
+  return valid(exactMoment(text, Date.now()), `Use ${momentText}.`);
 }
 
 /** A moment in the past, in whole minutes. */
 export function since(text: string, nowMs: number = Date.now()): number {
-  return valid(pastMoment(text, nowMs), `Write ${momentText}.`);
+  return valid(pastMoment(text, nowMs), `Use ${momentText}.`);
 }
 
 /** Credits as nano-credits: `5`, `0.25`. */
 export function creditAmount(text: string): number {
   if (text.includes(",")) throw new InvalidArgumentError(commaInCredits);
   const nano = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? nanoFromCredits(Number(text)) : null;
-  return valid(nano, `Write credits such as 5 or 0.25: at most ${maxCredits}, and nine decimals.`);
+  return valid(nano, `Use credits such as 5 or 0.25: at most ${maxCredits}, with at most nine decimals.`);
 }
 
 export function positiveCreditAmount(text: string): number {
@@ -56,8 +56,8 @@ const wholeNumber =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
   (text: string) => {
     const value = wholeFromText(text);
-    if (value !== null && value > max) throw new InvalidArgumentError(`Write at most ${max}.`);
-    const example = `Write a whole number of at least ${min}, such as 1000000 or 1,000,000.`;
+    if (value !== null && value > max) throw new InvalidArgumentError(`Must be at most ${max}.`);
+    const example = `Must be a whole number, ${min} or more, such as 1000000 or 1,000,000.`;
     return valid(value === null || value < min ? null : value, example);
   };
 export const atLeastOne = wholeNumber(1);
@@ -66,7 +66,7 @@ export const atLeastZero = wholeNumber(0);
 
 export function port(text: string): number {
   const isPort = /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
-  return valid(isPort ? Number(text) : null, "Write a number from 0 to 65535; 0 takes any free port.");
+  return valid(isPort ? Number(text) : null, "Use a number from 0 to 65535; 0 picks a free port.");
 }
 
 /** An AWS region in which Bedrock offers the profiles that the built-in prices are for. */
@@ -75,23 +75,23 @@ export function region(text: string): string {
     /^[a-z]{2,4}(?:-[a-z]+)+-\d{1,2}$/.test(text) && !/^cn-|^us-(?:gov|iso)/.test(text);
   return valid(
     isCommercialRegion ? text : null,
-    "Write a region of AWS such as us-east-1; China and GovCloud need a file.",
+    "Use an AWS region such as us-east-1; China and GovCloud need a file.",
   );
 }
 
 export function project(text: string): string {
   const isId = /^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,61}[a-z0-9]$/.test(text);
-  return valid(isId ? text : null, "Write the id of a Google Cloud project, such as my-project-123.");
+  return valid(isId ? text : null, "Use a Google Cloud project id, such as my-project-123.");
 }
 
 export function host(text: string): string {
-  return valid(isHost(text) ? text : null, "Write an address such as 127.0.0.1 or ::1, or a host's name.");
+  return valid(isHost(text) ? text : null, "Use an address such as 127.0.0.1 or ::1, or a host name.");
 }
 
 /** `a,b` as a list without empty or duplicate names. */
 export function nameList(text: string): readonly string[] {
   const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
-  return valid(names.length === 0 ? null : names, "Write names separated by commas.");
+  return valid(names.length === 0 ? null : names, "Use names separated by commas.");
 }
 
 /** Accepts one word besides the values of `parse`. Commander turns null into "", so the word itself is returned. */

@@ -10,7 +10,7 @@ export function capOption(name: "cap" | "key-cap", help: string): Option {
       const cap = capFromText(text);
       if (cap !== null)
         return [...(before ?? []), { limit: cap.amount, period: cap.period, models: cap.models }];
-      throw new InvalidArgumentError("Write a cap such as 5/day, 100/month or 20/week:claude-opus-*.");
+      throw new InvalidArgumentError("Use a cap such as 5/day, 100/month or 20/week:claude-opus-*.");
     },
   );
 }

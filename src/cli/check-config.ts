@@ -41,7 +41,9 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
   }
   const isEmpty =
     settings.named.models.length === 0 && !problems.some(({ path }) => path.startsWith("models"));
-  return isEmpty ? [{ path: "models", message: "there is none; add [[models]], or nothing is served" }] : [];
+  return isEmpty
+    ? [{ path: "models", message: "no models are configured, so nothing is served; add [[models]]" }]
+    : [];
 }
 
 /** Long before, nothing needs to be done, and `--strict` fails on warnings. */

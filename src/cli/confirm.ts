@@ -8,7 +8,7 @@ export interface YesOption {
 export async function confirm(question: string, options: YesOption, terminal: Terminal): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive)
-    throw new CommandError(`${question} This needs a terminal to confirm; pass --yes to confirm without one`);
+    throw new CommandError(`${question} There is no terminal to ask on; pass --yes to confirm`);
   const answer = await terminal.ask(`${terminal.noteStyle.warn("?")} ${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was changed");
 }

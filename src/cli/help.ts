@@ -65,7 +65,9 @@ export function newDataCommand(name: string, summary: string): SluiceCommand {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
     .addOption(sharedOption("--store <url>", "the PostgreSQL database that has the data (SLUICE_STORE)"))
-    .addOption(sharedOption("--config <file>", "the configuration that sets them (SLUICE_CONFIG)"));
+    .addOption(
+      sharedOption("--config <file>", "configuration file with the data folder or database (SLUICE_CONFIG)"),
+    );
 }
 
 /** A command that performs operations of the admin API, on this machine or at a gateway elsewhere. */

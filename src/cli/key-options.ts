@@ -29,7 +29,7 @@ type ListKind = "tpm" | "tags";
 const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unknown>> = {
   tpm: (text, before) => {
     const tpm = tpmFromText(text);
-    if (tpm === null) throw new InvalidArgumentError("Write a limit such as 60000 or 20000:claude-opus-*.");
+    if (tpm === null) throw new InvalidArgumentError("Use a limit such as 60000 or 20000:claude-opus-*.");
     return [...((before ?? []) as readonly TpmLimit[]), tpm];
   },
   tags: (text, before) => {
@@ -37,7 +37,7 @@ const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unkno
     const tags = (before ?? {}) as Tags;
     const [name = ""] = Object.keys(added ?? {});
     if (added === null || Object.hasOwn(tags, name)) {
-      throw new InvalidArgumentError("Write a tag such as project=atlas, each name once.");
+      throw new InvalidArgumentError("Use a tag such as project=atlas, each name once.");
     }
     return { ...tags, ...added };
   },

@@ -110,7 +110,7 @@ function rejectOtherStore(dir: string): void {
 function nothingThere(dir: string, cwd: string): string {
   const shown = relative(cwd, dir);
   const path = shown === "" || shown.startsWith("..") ? dir : `./${shown}`;
-  return `there is no data in ${path} yet; \`sluice serve\` makes it, or name the folder with --data`;
+  return `${path} has no data yet; \`sluice serve\` creates it, or pass --data DIR`;
 }
 
 /** Writes a change made at the command line to the same audit log as the admin API. */

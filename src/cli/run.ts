@@ -136,7 +136,7 @@ function rejectUnknown(names: readonly string[], program: Command): void {
     const next = found.commands.find((command) => command.name() === name);
     if (next === undefined) {
       const known = found.commands.map((command) => command.name());
-      throw new Misuse(`there is no command "${names.join(" ")}"${didYouMean(name, known)}`);
+      throw new Misuse(`unknown command "${names.join(" ")}"${didYouMean(name, known)}`);
     }
     found = next;
   }

@@ -198,7 +198,7 @@ function wrongMethod(request: Request, at: readonly Route[], methods: string): R
   const path = pathOf(request);
   const isTriedByWebSocket = at.some((route) => route.isTriedByWebSocket === true);
   if (isTriedByWebSocket && asksForWebSocket(request)) return noWebSocket(path);
-  const message = `${request.method} is not allowed here; use ${methods.replaceAll(", ", " or ")}.`;
+  const message = `${request.method} is not allowed here. Use ${methods.replaceAll(", ", " or ")}.`;
   return plainError(path, new GatewayError("method_not_allowed", message), { allow: methods });
 }
 
@@ -219,6 +219,7 @@ function asksForWebSocket(request: Request): boolean {
 
 /** `routes.websocket = false`. On 426 Codex switches to HTTP at once; any other error is retried five times. */
 function noWebSocket(path: string): Response {
-  const message = "There are no WebSockets here; send the request as POST, and stream by server-sent events.";
+  const message =
+    "WebSockets are turned off on this gateway. Send the request as POST, and stream server-sent events.";
   return plainError(path, new GatewayError("upgrade_required", message), { upgrade: "HTTP/1.1" });
 }

@@ -67,7 +67,7 @@ export function documentLimit(clock: Clock, addressOf: (request: Request) => str
     if (!documents.has(route)) return null;
     const { allowed, retryAfterSeconds } = addresses.take(addressOf(request));
     if (allowed) return null;
-    const message = `At most ${perMinute} documents a minute are sent to one address; wait and try again.`;
+    const message = `This address can load at most ${perMinute} documents per minute. Wait, then retry.`;
     return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
   };
 }

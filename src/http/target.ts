@@ -50,7 +50,7 @@ export function targetProblem(request: Request): GatewayError | null {
   if (!unescapedIds(segmentsOf(request)).every(isPlainSegment)) {
     return new GatewayError(
       "invalid_request",
-      "The path has a dot segment, a backslash, a control character or an encoded separator; send it in its plain form.",
+      "The path has a dot segment, a backslash, a control character or an encoded separator. Send it in plain form.",
     );
   }
   return hostProblem(request);

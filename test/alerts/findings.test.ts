@@ -177,11 +177,11 @@ test("a disk with less than 1 GB, or less than a day filled, is a finding before
 
 test("traces that do not reach the collector are a finding, with the reason and since when", () => {
   const { settings } = loadSettings({ env: {}, cwd: newFolder() });
-  const trouble = { reason: "answered 415", sinceMs: 7 };
+  const trouble = { reason: "returned 415", sinceMs: 7 };
   const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
   expect(gatewayAlerts({ ...state, tracingTrouble: () => null }, 0)).toEqual([]);
   expect(gatewayAlerts({ ...state, tracingTrouble: () => trouble }, 0)).toMatchObject([
-    { kind: "traces_dropped", sinceMs: 7, details: { reason: "answered 415" } },
+    { kind: "traces_dropped", sinceMs: 7, details: { reason: "returned 415" } },
   ]);
 });
 

@@ -73,7 +73,7 @@ describe("keys adjust", () => {
     ["with an empty note", ["-1", "--note", " "], "needs a note"],
     ["by nothing", ["0", "--note", "n"], "must not be 0"],
     ["by a comma", ["-2,5", "--note", "n"], "behind a point"],
-    ["by a word", ["-five", "--note", "n"], "Write credits such as 5"],
+    ["by a word", ["-five", "--note", "n"], "Use credits such as 5"],
   ];
   for (const [why, args, said] of misused) {
     test(`${why} is refused, and changes nothing`, async () => {

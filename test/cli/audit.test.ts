@@ -34,7 +34,7 @@ test("every change at the command line is in the audit log, and no secret is", a
     ["key.create", "credit, 1 credit"],
     ["key.rotate", `was ${made.prefix}, grace 0 s`],
     ["key.topup", "+2.5 credits"],
-    ["key.topup", "+2.5 credits (known reference, nothing changed)"],
+    ["key.topup", "+2.5 credits (reference already used, nothing changed)"],
     ["key.update", "label, rpm none → 5"],
     ["key.disable", null],
     ["key.enable", null],

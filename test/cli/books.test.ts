@@ -334,7 +334,7 @@ describe("backup and restore", () => {
     await sluiceJson(from, "keys", "create", "--mode", "credit");
     writeFileSync(join(from.folder, "precious"), "not a database at all, only some text");
     expect((await sluice(from, "backup", "precious")).code).toBe(1);
-    expect((await sluice(from, "backup", "nowhere/copy.db")).stderr).toContain("there is no folder");
+    expect((await sluice(from, "backup", "nowhere/copy.db")).stderr).toContain("nowhere does not exist");
     const long = "x".repeat(300);
     expect((await sluice(from, "backup", long)).stderr).toContain(`${long} cannot be written: ENAMETOOLONG`);
     for (const name of ["precious", "sluice-data"]) {

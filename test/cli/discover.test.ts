@@ -231,7 +231,7 @@ describe("models discover", () => {
     const { code, stderr } = await sluice(place(openAi), "models", "discover", "nobody");
     expect([code, stderr]).toEqual([
       1,
-      'error: there is no provider "nobody"; the configuration has "openai"\n',
+      'error: provider "nobody" does not exist; the configuration has "openai"\n',
     ]);
   });
 

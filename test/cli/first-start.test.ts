@@ -178,7 +178,7 @@ describe.each([...new Set([target(), "source"])])("%s", (tested) => {
         expect(existsSync(join(where.cwd, "sluice-data"))).toBe(false);
         // What is named goes before what is found.
         const named = await run(["keys", "list", "--data", "other"], where);
-        expect(named.stderr).toContain("there is no data in ./other yet");
+        expect(named.stderr).toContain("./other has no data yet");
       } finally {
         server.signal("SIGKILL");
         await server.exited;

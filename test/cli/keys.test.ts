@@ -82,10 +82,10 @@ describe("keys create", () => {
     const scoped = await make("--provider dmo");
     expect(scoped).toMatchObject({
       code: 1,
-      stderr: 'error: there is no provider "dmo", did you mean "demo"?\n',
+      stderr: 'error: provider "dmo" does not exist, did you mean "demo"?\n',
     });
     const listed = await make("--models demo-large,demo-smal");
-    expect(listed.stderr).toBe('error: there is no model "demo-smal", did you mean "demo-small"?\n');
+    expect(listed.stderr).toBe('error: model "demo-smal" does not exist, did you mean "demo-small"?\n');
     expect(listed.code).toBe(1);
     expect((await make("--models nothing-like-it")).stderr).toContain("`sluice models list` shows them");
     expect(await sluiceJson<unknown[]>(place, "keys", "list")).toEqual([]);
@@ -123,14 +123,14 @@ describe("keys create", () => {
     ["keys create --mode debit", "Allowed choices are credit, token_budget"],
     ["keys create --mode credit --budget 5", "a credit key takes --credit"],
     ["keys create --mode token_budget --credit 5", "a token-budget key takes --budget"],
-    ["keys create --mode credit --credit five", "Write credits such as 5 or 0.25"],
-    ["keys create --mode credit --credit -5", "Write credits such as 5 or 0.25"],
+    ["keys create --mode credit --credit five", "Use credits such as 5 or 0.25"],
+    ["keys create --mode credit --credit -5", "Use credits such as 5 or 0.25"],
     ["keys create --mode credit --credit 5000000", "at most 4000000"],
     ["keys create --mode credit --rpm 0", "whole number of at least 1"],
-    ["keys create --mode credit --rpm 3000000000", "Write at most 1000000000."],
+    ["keys create --mode credit --rpm 3000000000", "Must be at most 1000000000."],
     ["keys create --mode credit --expires 2001-01-01", "It must be in the future."],
-    ["keys create --mode credit --expires soon", "Write a duration such as 30d"],
-    ["keys create --mode credit --models ,", "Write names separated by commas."],
+    ["keys create --mode credit --expires soon", "Use a duration such as 30d"],
+    ["keys create --mode credit --models ,", "Use names separated by commas."],
     ["keys create --mode credit extra", "too many arguments"],
     ["keys create --mode credit --lable x", "Did you mean --label?"],
     ["keys topup slu_12345678 0", "It must be above 0."],
@@ -163,7 +163,7 @@ describe("finding a key", () => {
       expect(code).toBe(1);
       return stderr;
     };
-    expect(await refusal("slu_")).toContain('there is no key "slu_"');
+    expect(await refusal("slu_")).toContain('key "slu_" does not exist');
     expect(await refusal("key_unknown")).toContain("list them");
     const whole = await refusal(key);
     expect(whole).toContain(`use its prefix instead: ${prefix}`);
@@ -174,7 +174,7 @@ describe("finding a key", () => {
     const place = newPlace();
     const { code, stderr } = await sluice(place, "keys", "list");
     expect(code).toBe(1);
-    expect(stderr).toContain("there is no data in ./sluice-data yet");
+    expect(stderr).toContain("./sluice-data has no data yet");
     expect(existsSync(join(place.folder, "sluice-data"))).toBe(false);
   });
 });

@@ -36,7 +36,7 @@ describe("a model of Bedrock that its region does not have is warned about, also
   test("one by its ARN", () => {
     const arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc";
     expect(doubts(bedrock("eu-west-1", arn))).toEqual([
-      'model "m", upstream_model is in us-east-1, and its provider\'s region is eu-west-1',
+      'model "m", upstream_model is in us-east-1, but the provider\'s region is eu-west-1',
     ]);
     expect(doubts(bedrock("us-east-1", arn))).toEqual([]);
   });
@@ -77,12 +77,12 @@ upstream_model = "us.${claude}"`;
 test.each([
   ["bedrock", 'region = "us-east1"', 'region is not an AWS region, such as "eu-central-1"'],
   ["bedrock", 'region = "europe"', 'region is not an AWS region, such as "eu-central-1"'],
-  ["bedrock", 'region = "us-esat-1"', "region is no name of an AWS region"],
-  ["bedrock", 'region = "ue-west-1"', "region is no name of an AWS region"],
-  ["vertex", 'location = "us-centrl1"', "location is no name of a location of Google Cloud"],
-  ["vertex", 'location = "eu-west1"', "location is no name of a location of Google Cloud"],
-  ["vertex", 'location = "us-east-1"', "location is no name of a location of Google Cloud"],
-  ["vertex", 'location = "europe"', "location is no name of a location of Google Cloud"],
+  ["bedrock", 'region = "us-esat-1"', "region is not an AWS region"],
+  ["bedrock", 'region = "ue-west-1"', "region is not an AWS region"],
+  ["vertex", 'location = "us-centrl1"', "location is not a Google Cloud location"],
+  ["vertex", 'location = "eu-west1"', "location is not a Google Cloud location"],
+  ["vertex", 'location = "us-east-1"', "location is not a Google Cloud location"],
+  ["vertex", 'location = "europe"', "location is not a Google Cloud location"],
 ])("a %s provider with %s is warned about, once", (kind, line, warning) => {
   const models = ["a", "b"].map((id) => `[[models]]\nid = "${id}"\nprovider = "p"\nfree = true\n`);
   const toml = `[providers.p]\nkind = "${kind}"\napi_key = "env:NOT_SET"\n${line}\n${models.join("")}`;

@@ -137,6 +137,6 @@ test("a gateway whose collector refuses spans says so in its log, metrics and al
     async () => (await metrics()).includes('\nsluice_alerts_active{kind="traces_dropped"} 1\n'),
     "the alert",
   );
-  expect(sluice.output.split("traces dropped: the collector answered 415").length).toBe(2);
+  expect(sluice.output.split("traces dropped: the collector returned 415").length).toBe(2);
   await sluice.dispose();
 }, 60_000);

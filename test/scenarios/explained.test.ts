@@ -137,7 +137,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       for (const id of [cancelled, interrupted]) {
         const [charge] = (await lines()).filter(({ request_id }) => request_id === id);
         expect(charge).toMatchObject({ kind: "charge", model: "gpt-test", rates: { input: 1, output: 2 } });
-        expect(await show(id)).toContain(charge?.sum ?? "no sum");
+        expect(await show(id)).toContain(charge?.calculation ?? "no calculation");
       }
       const { stdout, code } = await audit();
       expect({ stdout, code }).toMatchObject({ code: 0 });

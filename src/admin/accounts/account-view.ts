@@ -24,7 +24,7 @@ export async function readAccountView(
   account: AccountRecord,
 ): Promise<AccountView> {
   const [view] = await viewAccounts(context, [account]);
-  if (view === undefined) throw new OperationError("unknown_account", `there is no account ${account.id}`);
+  if (view === undefined) throw new OperationError("unknown_account", `account ${account.id} does not exist`);
   return view;
 }
 

@@ -77,8 +77,8 @@ export async function findAccount({ store }: OperationContext, name: string): Pr
   if (exact !== null) return exact;
   const [only, ...others] = await store.accountsLabelled(name);
   if (only !== undefined && others.length === 0) return only;
-  const why = only === undefined ? `there is no account "${name}"` : `"${name}" matches several accounts`;
-  throw new OperationError("unknown_account", `${why}; list them to see their ids`);
+  const why = only === undefined ? `account "${name}" does not exist` : `"${name}" matches several accounts`;
+  throw new OperationError("unknown_account", `${why}; run \`sluice accounts list\` to see their ids`);
 }
 
 /** Changes only the fields that are set. */
@@ -107,10 +107,10 @@ export async function updateAccount(
 /** Commands and the configuration name accounts by their labels, so two cannot have the same one. */
 async function rejectTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
   if (label === null) return;
-  if (label.trim() === "") throw invalidInput("a label has at least one character");
+  if (label.trim() === "") throw invalidInput("a label needs at least one character");
   const taken = (await store.accountsLabelled(label)).find((other) => other.id !== id);
   if (taken === undefined) return;
-  throw invalidInput(`the account ${taken.id} has the label "${label}"; choose another`);
+  throw invalidInput(`account ${taken.id} already has the label "${label}"; choose another`);
 }
 
 /** Closes an account. Its keys are rejected from now on; its ledger entries stay. */

@@ -4,7 +4,7 @@ import { AdminError } from "../routes/refusal.ts";
 export function nano(credits: number, param: string): number {
   const amount = nanoFromCredits(credits);
   if (amount !== null) return amount;
-  const message = `An amount is at most ${maxCredits}, and has at most nine decimals.`;
+  const message = `An amount can be at most ${maxCredits}, with at most nine decimals.`;
   throw new AdminError(400, "invalid_request", message, { param });
 }
 

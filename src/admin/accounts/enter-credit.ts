@@ -88,13 +88,13 @@ const maxTextLength = 200;
 export function checkEntryText(...texts: readonly (string | null | undefined)[]): void {
   for (const text of texts) {
     if (text != null && (text.trim() === "" || text.length > maxTextLength)) {
-      throw invalidInput(`a reference or note has 1 to ${maxTextLength} characters`);
+      throw invalidInput(`a reference or note must have 1 to ${maxTextLength} characters`);
     }
   }
 }
 
 function entryDetail(amountNano: number, repeated: boolean): string {
   const sign = amountNano < 0 ? "-" : "+";
-  const known = repeated ? " (known reference, nothing changed)" : "";
+  const known = repeated ? " (reference already used, nothing changed)" : "";
   return `${sign}${creditsText(Math.abs(amountNano))}${known}`;
 }

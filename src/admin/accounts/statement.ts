@@ -32,7 +32,7 @@ export async function statementOf(
 
 function rangeOf(month: string) {
   const [, year, ofYear] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
-  if (year === undefined) throw invalidInput("a month is written as 2026-10");
+  if (year === undefined) throw invalidInput("a month must look like 2026-10");
   const at = (offset: number) => Date.UTC(Number(year), Number(ofYear) - 1 + offset);
   return { sinceMs: at(0), untilMs: at(1) };
 }

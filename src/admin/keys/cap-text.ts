@@ -41,8 +41,8 @@ export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[
 }
 
 const rules: Readonly<Record<KeyMode, string>> = {
-  credit: `a cap is at most ${maxCredits} credits, with at most nine decimals`,
-  token_budget: "a cap of a token budget is a whole number of tokens",
+  credit: `a cap can be at most ${maxCredits} credits, with at most nine decimals`,
+  token_budget: "a cap on a token budget must be a whole number of tokens",
 };
 
 /** The caps as an operator writes them, in credits or tokens. */

@@ -147,5 +147,5 @@ function capNamed(caps: readonly CapRecord[], capToRaise: string | undefined, pr
 }
 
 function revoked({ prefix }: KeyRecord): OperationError {
-  return new OperationError("wrong_status", `${prefix} is revoked permanently; create a new key instead`);
+  return new OperationError("wrong_status", `${prefix} is permanently revoked; create a new key`);
 }

@@ -36,12 +36,14 @@ export async function createKeyOn(
   const account = name === undefined ? null : await findAccount(context, name);
   const mode = account?.mode ?? requestedMode;
   if (mode === undefined || (requestedMode !== undefined && requestedMode !== mode)) {
-    throw invalidInput(`the mode of a key is its account's: ${mode ?? "name one"}`);
+    throw invalidInput(
+      mode === undefined ? "pass a mode or an account" : `the account's keys have mode ${mode}`,
+    );
   }
   const { creditNano, budgetTokens, period, isOpen } = spec;
   const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isOpen;
   if (account !== null && isPaidItself) {
-    throw invalidInput("balance and budget are the account's; change them there");
+    throw invalidInput("set balance and budget on the account");
   }
   const limits = caps === undefined ? account?.keyCaps : capLimits(caps, mode);
   return createKey(context, { ...spec, mode, accountId: account?.id, caps: limits }, known);

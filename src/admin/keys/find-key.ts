@@ -12,7 +12,7 @@ const pageSize = 500;
 export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
   if (name.startsWith("slu_") && name.length > prefixLength) {
     const prefix = name.slice(0, prefixLength);
-    throw invalidInput(`this is a full key, which is a secret; use its prefix instead: ${prefix}`);
+    throw invalidInput(`this is a full key, which is secret; use its prefix instead: ${prefix}`);
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;
@@ -28,7 +28,7 @@ export async function findKey({ store }: OperationContext, name: string): Promis
 }
 
 export function unknownKey(name: string): OperationError {
-  return new OperationError("unknown_key", `there is no key "${name}"; list them to see their ids`);
+  return new OperationError("unknown_key", `key "${name}" does not exist; run \`sluice keys list\``);
 }
 
 /** Pages of all keys, or of those that match the search. */

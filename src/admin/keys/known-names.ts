@@ -15,12 +15,12 @@ export interface KnownNames {
 export function rejectUnknownNames(update: KeyUpdate, known: KnownNames, current: KeyUpdate = {}): void {
   const { scope } = update;
   if (scope !== undefined && scope !== "all" && scope !== current.scope && !known.providers.includes(scope)) {
-    throw invalidInput(`there is no provider "${scope}"${didYouMean(scope, known.providers)}`);
+    throw invalidInput(`provider "${scope}" does not exist${didYouMean(scope, known.providers)}`);
   }
   for (const model of update.models ?? []) {
     if (known.models.includes(model) || current.models?.includes(model)) continue;
     throw invalidInput(
-      `there is no model "${model}"${didYouMean(model, known.models) || "; `sluice models list` shows them"}`,
+      `model "${model}" does not exist${didYouMean(model, known.models) || "; run `sluice models list`"}`,
     );
   }
 }

@@ -62,7 +62,7 @@ export async function membersKey(
 ): Promise<PaidKeySpec & { readonly person: PersonIdentity }> {
   const terms = person === null ? null : memberKeyTerms(person, settings().admin);
   if (terms === null || owner === null || person === null) {
-    throw new OperationError("not_allowed", "you may not make keys here; ask an operator for one");
+    throw new OperationError("not_allowed", "you cannot create keys here; ask an operator for one");
   }
   const [other] = Object.keys(others);
   if (other !== undefined) {

@@ -88,7 +88,7 @@ export const keyRoutes: readonly AdminRoute[] = [
   statusRoute("enable", "active", "Make a disabled or suspended key active again"),
   statusRoute("disable", "disabled", "Disable a key"),
   statusRoute("suspend", "suspended", "Suspend a key"),
-  statusRoute("revoke", "revoked", "Revoke a key for good"),
+  statusRoute("revoke", "revoked", "Revoke a key permanently"),
 ];
 
 function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {

@@ -170,7 +170,7 @@ function defaultAdvice(status: number, about: ProviderErrorSubject | undefined):
 function unreachable(error: unknown): string {
   if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
   if (error instanceof Error && error.name === "TimeoutError")
-    return `no answer within ${timeoutMs / 1000} s`;
+    return `no response within ${timeoutMs / 1000} s`;
   const certificate = certificateProblem(error);
   if (certificate !== null) return `its certificate ${certificate.message}`;
   const code = systemCode(error);

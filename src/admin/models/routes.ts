@@ -29,7 +29,7 @@ export const modelRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/models/brief",
-    "List models in a few words each, to choose from",
+    "List models briefly, for choosing one",
     { answers: listOf(modelBriefView) },
     ({ deps }) => ({ data: modelBriefs(deps) }),
   ),
@@ -47,7 +47,7 @@ export const modelRoutes: readonly AdminRoute[] = [
         change: {
           action: "models.check",
           target: model?.id ?? null,
-          detail: `${answering} of ${checks.length} answer`,
+          detail: `${answering} of ${checks.length} OK`,
         },
       };
     },

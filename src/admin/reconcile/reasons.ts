@@ -22,7 +22,7 @@ const estimatedOutcomes: readonly [AttemptOutcome, ReasonKind, string][] = [
   ["cancelled", "cancelled", "cancelled: the provider may have produced more than what arrived"],
   ["failed", "failed", "failed mid-stream: Sluice counted the output that arrived"],
   ["interrupted", "interrupted", "interrupted when a gateway stopped: charged by its last recorded progress"],
-  ["completed", "estimated", "answered without plausible usage: Sluice counted the tokens"],
+  ["completed", "estimated", "responded without plausible usage: Sluice counted the tokens"],
 ];
 
 /** The likely reasons, the certain ones first. */

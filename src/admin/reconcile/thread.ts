@@ -62,7 +62,7 @@ function read(bytes: Uint8Array): RequestedReconciliation {
 }
 
 function compared({ providers }: Extract<ReconcileMessage, { type: "compare" }>): ComparisonResult {
-  if (request === null) throw new Error("a bill is read before it is compared");
+  if (request === null) throw new Error("a report must be read before it is compared");
   const view = reconciliation(request, { attempts, providers }, maxRows);
   request = null;
   attempts = [];

@@ -42,7 +42,7 @@ const columns = [
   "rates",
   "quantities",
   "units",
-  "sum",
+  "calculation",
   "reference",
   "note",
 ] as const satisfies readonly (keyof EntryView)[];

@@ -80,7 +80,7 @@ const usageQuery = Type.Object({
   chart: Type.Optional(
     Type.Unsafe<ChartStep>({
       ...oneOf(chartSteps),
-      description: "Also return the figures over time, in such steps.",
+      description: "Also return totals over time, in these steps.",
     }),
   ),
   cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the previous page." })),
@@ -88,7 +88,7 @@ const usageQuery = Type.Object({
 });
 
 const statementQuery = Type.Object({
-  month: text("Such as `2026-10`, UTC."),
+  month: text("A UTC month, such as `2026-10`."),
   account,
 });
 

@@ -60,7 +60,7 @@ function modelAdvice(
     ...(scope === "all" ? [] : ["--provider all"]),
   ];
   return changes.length === 0
-    ? `Give ${model} a \`price\`, or \`free = true\`, in the configuration.`
+    ? `Set a \`price\` or \`free = true\` for ${model} in the configuration.`
     : `\`sluice keys update ${prefix} ${changes.join(" ")}\` lets the key use ${model}.`;
 }
 
@@ -75,9 +75,9 @@ const byMessage: Readonly<Record<string, string>> = {
 /** Advice by the kind of a failed attempt, whatever its status. */
 const byFailure: Readonly<Record<string, string>> = {
   expired_certificate:
-    "The provider's certificate has expired. The provider must renew it, unless the clock of this machine is wrong.",
+    "The provider's certificate has expired. The provider must renew it; if not, check this machine's clock.",
   bad_certificate:
-    "The provider's certificate is not trusted; `sluice models check` shows why. To trust its authority, set NODE_EXTRA_CA_CERTS to a file with it.",
+    "The provider's certificate is not trusted; `sluice models check` shows why. To trust its authority, set NODE_EXTRA_CA_CERTS to its certificate file.",
   billing:
     "The provider account is out of credit or over its spending limit. See the provider's billing page.",
 };
@@ -86,7 +86,7 @@ const byFailure: Readonly<Record<string, string>> = {
 const byProviderStatus: Readonly<Record<number, string>> = {
   401: "The provider rejected the credential. Check its `api_key`.",
   403: "The provider's account does not permit this request. Check the permissions of its `api_key`.",
-  404: "The provider does not know this model, or the address is wrong. Check `upstream_model` and `base_url`.",
+  404: "The provider does not know this model, or the URL is wrong. Check `upstream_model` and `base_url`.",
   429: "The provider rate limits the account. Request a higher limit, or add a second deployment.",
 };
 

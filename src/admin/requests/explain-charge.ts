@@ -21,25 +21,25 @@ const picoPerUsd = 1_000_000_000_000;
 export function explainCharge(
   entry: Entry,
   isCredit: boolean,
-): Pick<EntryView, "rates" | "quantities" | "units" | "sum"> {
+): Pick<EntryView, "rates" | "quantities" | "units" | "calculation"> {
   const { quantities } = entry;
   if (entry.rates === null || quantities === null) {
-    return { rates: null, quantities: null, units: null, sum: null };
+    return { rates: null, quantities: null, units: null, calculation: null };
   }
   const rates = readRates(entry.rates);
   return {
     rates: ratesDocument(rates),
     quantities: { ...quantities },
     units: unitsOf(quantities),
-    sum: isCredit ? sumInCredits(rates, quantities) : sumOfBudget(rates, quantities),
+    calculation: isCredit ? calculationInCredits(rates, quantities) : calculationInTokens(rates, quantities),
   };
 }
 
 /** The tokens charged to a budget, and what they would have cost. */
-function sumOfBudget(rates: Rates, quantities: Quantities): string {
+function calculationInTokens(rates: Rates, quantities: Quantities): string {
   const tokens = sumInTokens(quantities);
   const isPriced = Object.keys(rates.picoUsd).length > 0;
-  return isPriced ? `${tokens}; at the list price ${sumInCredits(rates, quantities)}` : tokens;
+  return isPriced ? `${tokens}; at the list price ${calculationInCredits(rates, quantities)}` : tokens;
 }
 
 /** The rates in USD per million tokens, per thousand calls, or per unit. */
@@ -55,7 +55,7 @@ function ratesDocument(rates: Rates): NonNullable<EntryView["rates"]> {
 }
 
 /** `120 × 5.00/M + 40 × 30.00/M = 0.0018`. */
-function sumInCredits(rates: Rates, quantities: Quantities): string {
+function calculationInCredits(rates: Rates, quantities: Quantities): string {
   const terms = Object.entries(quantities).map(([name, count]) => {
     const { pico, suffix } = sizeOf(name);
     const rate = twoDecimals((rates.picoUsd[name] ?? 0) / pico);

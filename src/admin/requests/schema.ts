@@ -112,7 +112,7 @@ export const entryView = Type.Object({
     }),
   ),
   units: chargedUnits,
-  sum: nullable(text("How the cost was computed, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
+  calculation: nullable(text("How the cost was computed, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
 });
 export type EntryView = Static<typeof entryView>;
 

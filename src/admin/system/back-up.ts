@@ -12,7 +12,7 @@ interface BackUp {
 /** Copies the database to one file while it is in use. The file appears under its name only when it is complete. */
 export async function backUp({ store }: OperationContext, file: string): Promise<BackUp> {
   if (!existsSync(dirname(file))) {
-    throw invalidInput(`there is no folder ${dirname(file)} to write a copy to`);
+    throw invalidInput(`folder ${dirname(file)} does not exist`);
   }
   if (store.files === null) {
     throw invalidInput(

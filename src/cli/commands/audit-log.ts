@@ -41,10 +41,10 @@ export function auditLogCommand(terminal: Terminal): Command {
 
 const columns: readonly ListColumn<AuditView>[] = [
   { name: "id" },
-  { name: "at", title: "AT (UTC)", cell: ({ at }) => second(Date.parse(at)) },
-  { name: "actor", title: "BY", elastic: true, cell: ({ actor }) => printable(actor) },
+  { name: "at", title: "TIME (UTC)", cell: ({ at }) => second(Date.parse(at)) },
+  { name: "actor", title: "ACTOR", elastic: true, cell: ({ actor }) => printable(actor) },
   { name: "address", title: "FROM", elastic: true, cell: ({ address }) => printable(address) },
-  { name: "action", title: "WHAT" },
+  { name: "action", title: "ACTION" },
   {
     name: "target",
     title: "TO",

@@ -37,7 +37,7 @@ export function backupCommand(terminal: Terminal): Command {
 /** Undefined without `--content`; null if no content was recorded. */
 function contentText(content: string | null | undefined): string {
   if (content === undefined) return "";
-  return content === null ? "; there is no recorded content" : `, and ${content} the recorded content`;
+  return content === null ? "; no content is recorded" : `, and ${content} the recorded content`;
 }
 
 /** A little more than the longest grace period a gateway may be configured with. */
@@ -45,7 +45,7 @@ const timeoutMs = 330_000;
 
 export function restoreCommand(terminal: Terminal): Command {
   return newDataCommand("restore", "Replace all data with a backup")
-    .argument("<file>", "a copy made by `sluice backup`")
+    .argument("<file>", "a file written by `sluice backup`")
     .option("--yes", "skip confirmation")
     .examples(["sluice restore sluice-2026-01-31.db", "the replaced data is kept"])
     .addHelpText("after", "\nA running gateway drains its requests and continues with the restored data.")

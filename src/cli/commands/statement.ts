@@ -62,7 +62,7 @@ const columns: readonly ListColumn<Line>[] = [
   { name: "account", value: ({ account }) => account.account },
   { name: "account_label", value: ({ account }) => account.label },
   ...csvOnly("kind", "at", "key_id", "key_prefix", "key_label", "owner"),
-  { name: "model", title: "WHAT", elastic: true, cell: whatOf },
+  { name: "model", title: "ITEM", elastic: true, cell: whatOf },
   {
     name: "recorded_requests",
     title: "REQUESTS",

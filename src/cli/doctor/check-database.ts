@@ -31,7 +31,7 @@ export async function checkData(
       ];
     }
     const hasData = await withFolder(dir, async (folder) => folder.hasData());
-    if (!hasData) return [ok("database", "there is no data yet")];
+    if (!hasData) return [ok("database", "it has no data yet")];
     return [...(await alerts(terminal, options)), ok("database", `the database in ${dir} can be read`)];
   } catch (error) {
     return [problem("database", messageOf(error))];

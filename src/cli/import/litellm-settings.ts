@@ -10,9 +10,9 @@ const replacements = tableOf<string>({
   "general_settings.database_connection_pool_limit": "Sluice sizes its connections itself",
   "general_settings.alerting": "set [alerts] url to a webhook",
   "general_settings.store_prompts_in_spend_logs": "set [content] to record requests and responses",
-  "litellm_settings.max_budget": "give keys a cap: `sluice keys create --cap 100/month`",
+  "litellm_settings.max_budget": "set a cap on keys: `sluice keys create --cap 100/month`",
   "litellm_settings.budget_duration": "the period of a cap: `sluice keys create --cap 100/month`",
-  "litellm_settings.max_internal_user_budget": "give keys a cap: `sluice keys create --cap 100/month`",
+  "litellm_settings.max_internal_user_budget": "set a cap on keys: `sluice keys create --cap 100/month`",
   "litellm_settings.default_key_generate_params": `${createKeys}, which has limits and caps`,
   "litellm_settings.upperbound_key_generate_params": `${createKeys}, which has limits and caps`,
   "litellm_settings.drop_params":

@@ -144,5 +144,5 @@ function unlessInUse(error: unknown): null {
 function lockedWithoutSocket(dir: string): string {
   const pid = servedPid(dir);
   const holder = pid === null ? "another process" : `process ${pid}`;
-  return `${holder} has locked the data folder ${dir} and takes no commands; if it is a gateway of an older release, restart it with this one`;
+  return `${holder} has locked the data folder ${dir} and accepts no commands; if it is a gateway of an older release, restart it with this one`;
 }

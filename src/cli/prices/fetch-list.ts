@@ -44,5 +44,5 @@ async function download(url: URL, name: string): Promise<string> {
 }
 
 function tooLarge(name: string): CommandError {
-  return new CommandError(`${name} is larger than ${size(maxBytes)}, so it is no price list`);
+  return new CommandError(`${name} is larger than ${size(maxBytes)}, so it is not a price list`);
 }

@@ -59,7 +59,7 @@ function readJson(text: string, name: string): PriceListFile {
     };
   } catch (error) {
     if (error instanceof UnknownPriceFile)
-      throw new CommandError(`${name} is no price list: ${error.message}`);
+      throw new CommandError(`${name} is not a price list: ${error.message}`);
     throw error;
   }
 }
@@ -97,7 +97,7 @@ function readToml(text: string, name: string, catalogs: ReadonlyMap<string, stri
   const { models } = document;
   if (!Array.isArray(models) || models.length === 0)
     throw new CommandError(
-      `${name} is no price list: it has no [[models]], and is neither LiteLLM's price file nor models.dev's dump`,
+      `${name} is not a price list: it has no [[models]], and is neither LiteLLM's price file nor models.dev's dump`,
     );
   const problems = new ProblemList(new Places(text, document));
   checkShape({ models }, problems);

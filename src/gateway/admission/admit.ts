@@ -132,7 +132,7 @@ function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown
   if (verdict.allowed) return error;
   return new GatewayError(
     "rate_limit_exceeded",
-    "Too many failed credentials from this address; wait and try again.",
+    "Too many invalid credentials from this address. Wait, then retry.",
     {
       retryAfterSeconds: verdict.retryAfterSeconds,
     },
@@ -153,14 +153,14 @@ function readCredential({ request, route }: ClientCall): Presented | null {
   }
   if (apiKey !== null) {
     if (route.acceptsApiKeyHeader) return { secret: apiKey, isTwice: false };
-    throw rejected("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
+    throw rejected("This route does not accept `x-api-key`. Send `Authorization: Bearer <key>`.");
   }
   if (authorization !== null) return { secret: bearerToken(authorization), isTwice: false };
   if (!route.needsKey) return null;
   throw rejected(
     route.acceptsApiKeyHeader
-      ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
-      : "No API key was sent; send `Authorization: Bearer <key>`.",
+      ? "No API key was sent. Send `Authorization: Bearer <key>` or `x-api-key: <key>`."
+      : "No API key was sent. Send `Authorization: Bearer <key>`.",
   );
 }
 
@@ -178,7 +178,7 @@ function onlyCredential(authorization: string, apiKey: string, route: Route): st
 function bearerToken(authorization: string): string {
   // The usual spelling first: it allocates nothing.
   if (!authorization.startsWith("Bearer ") && authorization.slice(0, 7).toLowerCase() !== "bearer ") {
-    throw rejected("The Authorization header must read `Bearer <key>`.");
+    throw rejected("The Authorization header must be `Bearer <key>`.");
   }
   return authorization.slice(7).trim();
 }
@@ -194,9 +194,9 @@ function checkKey(key: KeyRecord, { request, route }: ClientCall, { atMs, isSign
 }
 
 function wrongOrigin({ mode }: KeyRecord, origin: string): string {
-  const what = mode === "credit" ? "an API-credit key" : "a token-budget key";
+  const what = mode === "credit" ? "a credit key" : "a token-budget key";
   const base = `${origin}${modeOrigins[mode]}`;
-  return `This is ${what}; its base URL is ${base}/v1, or ${base} in Anthropic clients.`;
+  return `This is ${what}. Its base URL is ${base}/v1 (Anthropic clients: ${base}).`;
 }
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
@@ -210,5 +210,5 @@ function rejected(message: string): GatewayError {
 
 const sentTwice = () =>
   rejected(
-    `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
+    `The same key was sent twice. ${choice}. The gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
   );

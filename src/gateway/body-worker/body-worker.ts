@@ -131,7 +131,7 @@ export class LargeBodies {
     assert(job !== null && job.message.id === message.id, "the thread answers the job that it was given");
     if ("result" in message) job.resolve(message.result);
     else if ("refusal" in message) job.reject(refused(message.refusal));
-    else job.reject(new Error(`a large body could not be worked on: ${message.failure}`));
+    else job.reject(new Error(`a large body could not be processed: ${message.failure}`));
     this.#begin();
   }
 }
@@ -144,7 +144,7 @@ function refused({ code, message, param, vendor, reported }: ExpectedError): Gat
 function threadLost(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway could not read a large body; try again shortly.",
+    "The gateway could not read a large body. Retry in a few seconds.",
   );
 }
 

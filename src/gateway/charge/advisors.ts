@@ -30,13 +30,13 @@ function advisorOf(
   const [first] = runs;
   if (first === undefined || runs.length < reached.length) {
     throw invalidRequest(
-      `\`${param}\` has the provider run and bill ${JSON.stringify(name)} for ${JSON.stringify(type)}, and there is no model of that name with a price here. Leave the tool out, or ask the operator for the model.`,
+      `\`${param}\` needs model ${JSON.stringify(name)} for ${JSON.stringify(type)}, which has no price on this gateway. Remove the tool, or ask the operator to add the model.`,
       param,
     );
   }
   const { model } = first;
   if (!catalog.permits(key, model)) {
-    throw new GatewayError("key_disabled", `This key may not use the model "${model.id}".`, { param });
+    throw new GatewayError("key_disabled", `This key cannot use model "${model.id}".`, { param });
   }
   const price = highestPrice(runs.map((run) => run.price));
   const maxOutputTokens = maxTokens ?? model.maxOutputTokens;

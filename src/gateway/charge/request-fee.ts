@@ -25,7 +25,7 @@ export function requestFee(
   );
   if (nested !== undefined)
     throw invalidRequest(
-      `\`${nested.path}\` decides on the fee of the request. Send \`web_search_options\` instead.`,
+      `\`${nested.path}\` determines the request's fee. Send \`web_search_options\` instead.`,
       nested.path,
     );
   const options = objectOf(truncated["web_search_options"]) ?? {};

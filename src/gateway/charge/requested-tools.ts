@@ -68,7 +68,7 @@ function provide(tools: readonly HostedTool[], needed: HostedToolName): boolean 
 function rejectSize({ type, sizePath }: HostedTool, prices: DestinationPrices): void {
   if (sizePath === null || prices.coverCalls(null)) return;
   if (prices.allows(containerSize) || prices.allows(nameOf(type))) return;
-  const why = `asks for a container size other than ${JSON.stringify(usualContainerSize)}`;
+  const why = `requests a container size other than ${JSON.stringify(usualContainerSize)}`;
   throw prices.rejection(pathOf(sizePath), containerSize, why, "has no price for");
 }
 

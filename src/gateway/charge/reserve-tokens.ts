@@ -47,7 +47,7 @@ function limitsFor(
 function aboveLimit({ usual }: WantedHold, amount: number, limit: OwnedLimit): GatewayError {
   return invalidRequest(
     `This request can use up to ${amount} tokens (${Math.ceil(usual.output)} of output), but ${nameOf(limit)}. ` +
-      "Ask for less output, or have the limit raised.",
+      "Lower `max_tokens`, or ask the operator to raise the limit.",
   );
 }
 

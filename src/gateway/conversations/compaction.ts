@@ -58,7 +58,7 @@ export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, p
   if (sealed === null) return item;
   const summary = unsealText(sealed, sealOf(secret, keyId));
   if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
-  const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
+  const message = "This compaction belongs to another key, or was modified. Send the conversation itself.";
   throw new GatewayError("invalid_encrypted_content", message, { param });
 }
 

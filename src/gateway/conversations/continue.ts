@@ -258,16 +258,18 @@ function referencedItems({ mentions: { references } }: ClientRequest): readonly 
 }
 
 function keepsNone(): GatewayError {
-  const message = "No responses are kept here to continue from. Send the whole conversation in `input`.";
+  const message = "This gateway does not store responses. Send the full conversation in `input`.";
   return invalidRequest(message, "previous_response_id");
 }
 
 function continuesBoth(): GatewayError {
-  const message =
-    "A request continues a response or a conversation. Send `previous_response_id` or `conversation`.";
+  const message = "Send `previous_response_id` or `conversation`, not both.";
   return invalidRequest(message, "conversation");
 }
 
 function compactsNone(): GatewayError {
-  return invalidRequest("Conversations are not compacted here. Leave the `compaction_trigger` out.", "input");
+  return invalidRequest(
+    "Compaction is turned off on this gateway. Remove the `compaction_trigger`.",
+    "input",
+  );
 }

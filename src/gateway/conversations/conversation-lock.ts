@@ -25,7 +25,7 @@ export async function lockConversation(
 }
 
 function locked(): GatewayError {
-  const message = "Another request is changing this conversation. Retry when it has ended.";
+  const message = "Another request is changing this conversation. Retry when it finishes.";
   return new GatewayError("conversation_locked", message, { param: "conversation" });
 }
 

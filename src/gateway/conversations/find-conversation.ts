@@ -80,7 +80,7 @@ export async function findConversation(
   const isSealed = summaryForm !== null || items.some(isCompaction);
   const secret = isSealed ? await turns.sealingSecret() : noSecret;
   const isWhole = !continuesResponse || earlier !== null;
-  if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
+  if (isWhole && items.length === 0) throw invalidRequest("`input` is empty.", "input");
   const naming = named === null ? "previous_response_id" : "conversation";
   const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, keyId);
   const paths = sentPaths(own, input, conversation);
@@ -137,7 +137,7 @@ export function newItems(
 /** Before it is joined: a short request may refer to a long item thousands of times. */
 function rejectLong(items: readonly TurnItem[], maxBytes: number): void {
   if (sizeOf(items) <= maxBytes) return;
-  throw invalidRequest(`The conversation is too large; at most ${maxBytes} bytes are accepted.`, "input");
+  throw invalidRequest(`The conversation is too large: the maximum is ${maxBytes} bytes.`, "input");
 }
 
 /** Null if a provider may have it. On a WebSocket that is so only where providers keep all responses. */

@@ -35,7 +35,7 @@ export class KnownCalls {
   rejectOrphan({ type, callId }: TurnItem, path: string): void {
     const answered = answeredCalls[type];
     if (answered === undefined || this.#counts.has(`${answered} ${callId}`)) return;
-    const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;
+    const message = `No tool call found for ${JSON.stringify(callId)}: the call must come before its output.`;
     throw invalidRequest(message, `${path}.call_id`);
   }
 

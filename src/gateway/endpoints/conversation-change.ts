@@ -53,7 +53,7 @@ export async function readChange(
 }
 
 function cannotBeAskedFor(path: string): GatewayError {
-  const message = `\`${path}\` cannot be a part of an address. Send letters, digits, \`_\` and \`-\`, or leave the id out.`;
+  const message = `\`${path}\` cannot be part of a URL. Use letters, digits, \`_\` and \`-\`, or remove the id.`;
   return invalidRequest(message, path);
 }
 
@@ -71,5 +71,5 @@ export function rejectUnfit(known: readonly TurnItem[], added: readonly TurnItem
 }
 
 function isThere(path: string, id: string): GatewayError {
-  return invalidRequest(`The conversation has an item ${JSON.stringify(id)} already.`, path);
+  return invalidRequest(`The conversation already has an item ${JSON.stringify(id)}.`, path);
 }

@@ -158,7 +158,7 @@ function admitted(run: (call: ConversationCall) => Promise<Response>): ServedOpe
 }
 
 function keepsNone(): GatewayError {
-  const message = "No conversations are kept here. Send the whole conversation in `input`.";
+  const message = "Conversations are turned off on this gateway. Send the full conversation in `input`.";
   return new GatewayError("not_found", message);
 }
 
@@ -210,14 +210,14 @@ async function change(call: ConversationCall, conversation: ChangedConversation)
 
 function rejectOften(retryAfterSeconds: number): void {
   if (retryAfterSeconds === 0) return;
-  const message = `Too many bytes of conversations were written with this key lately. Retry in ${retryAfterSeconds} s, or use smaller conversations.`;
+  const message = `This key recently wrote too many bytes to conversations. Retry in ${retryAfterSeconds} s, or use smaller conversations.`;
   throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
 }
 
 function rejectLong(items: readonly TurnItem[], settings: Settings): void {
   const [maxBytes, maxItems] = [conversationBytes(settings), settings.server.maxListItems];
   if (sizeOf(items) <= maxBytes && items.length <= maxItems) return;
-  const message = `A conversation has at most ${maxItems} items, and ${maxBytes} bytes of them. Delete some, or begin a new one.`;
+  const message = `A conversation can have at most ${maxItems} items and ${maxBytes} bytes. Delete some items, or start a new conversation.`;
   throw invalidRequest(message, "items");
 }
 

@@ -49,7 +49,7 @@ export function listPage(call: AdmittedCall, items: readonly TurnItem[]): Promis
   const shown = [...new Map(items.map((item) => [item.id, item])).values()];
   const ordered = isAscending ? shown : shown.toReversed();
   const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && start === 0) throw invalidRequest("`after` names no item of this list.", "after");
+  if (after !== null && start === 0) throw invalidRequest("`after` is not an item of this list.", "after");
   const page = ordered.slice(start, start + limit);
   return listItems(call, page, start + limit < ordered.length);
 }

@@ -60,7 +60,7 @@ export const storedResponseOperations: readonly ServedOperation[] = [
   }),
   operation("GET", `${path}/input_items`, listInputItems, {
     operationId: "listInputItems",
-    summary: "List the conversation that a stored response answers",
+    summary: "List the input items of a stored response",
     query: listQuery,
     response: "InputItemList",
     schemas: { InputItemList: itemList },

@@ -141,12 +141,12 @@ function explainCap(
   const scope = models === null ? "" : ` for ${models}`;
   const resets = resetsAtMs === null ? "" : `, which resets at ${new Date(resetsAtMs).toISOString()}`;
   const free = amount(Math.max(0, left - held));
-  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} a ${period}${scope}${resets}.`;
+  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} per ${period}${scope}${resets}.`;
 }
 
 function explainAccount(key: KeyRecord, summary: AccountSummary): string {
   if (key.mode === "credit" && summary.isOpen) {
-    return `The account is postpaid; ${creditsText(summary.lifetimeSpend)} credits were spent with this key.`;
+    return `The account is postpaid; ${creditsText(summary.lifetimeSpend)} credits spent with this key.`;
   }
   if (key.mode === "credit") {
     return `${creditsText(summary.available)} of ${creditsText(summary.purchased)} credits remain${reservedPart(summary.held, creditsText(summary.held))}.`;

@@ -10,7 +10,7 @@ export function withoutStore(thrown: unknown): unknown {
   if (!(thrown instanceof StoreError && thrown.reason === "unreachable")) return thrown;
   return new GatewayError(
     "service_unavailable",
-    "The gateway cannot reach its database at the moment. Retry shortly.",
+    "The gateway cannot reach its database. Retry in a few seconds.",
     { retryAfterSeconds: 5, cause: thrown },
   );
 }

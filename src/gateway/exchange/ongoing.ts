@@ -137,8 +137,10 @@ export class Ongoing {
   #rejectWhenOverloaded({ call }: Exchange): void {
     if (!this.isBehindProxy && call.isForwarded) this.isBehindProxy = true;
     // A proxy's last requests, on connections that it has kept, are served.
-    if (this.isDraining && !call.isForwarded) throw busy("The gateway is shutting down; try again shortly.");
-    if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
+    if (this.isDraining && !call.isForwarded)
+      throw busy("The gateway is shutting down. Retry in a few seconds.");
+    if (this.#limits.lagMs() > overloadLagMs)
+      throw busy("The gateway is overloaded. Retry in a few seconds.");
   }
 
   /** In no order. */

@@ -99,7 +99,7 @@ async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cau
 
 function failureOf(cause: unknown): GatewayError {
   if (cause instanceof GatewayError && cause.code === "upstream_error") return cause;
-  return new GatewayError("upstream_error", "The provider failed with a part of the request.", { cause });
+  return new GatewayError("upstream_error", "The provider failed on part of the request.", { cause });
 }
 
 /** The parts whose answers can be read. Reading one takes up to a millisecond, so the pacer decides how many share an iteration of the event loop. */

@@ -139,7 +139,7 @@ function headersOf({ head }: OpenedCall): Pick<MeteredAnswer, "contentType" | "c
 }
 
 function tooLarge(): GatewayError {
-  return new GatewayError("upstream_error", "The answer is too large; send fewer inputs at a time.");
+  return new GatewayError("upstream_error", "The response is too large. Send fewer inputs per request.");
 }
 
 /** Bedrock's. */

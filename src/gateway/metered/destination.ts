@@ -49,7 +49,7 @@ export function isAboveInputs(
 /** For a request whose body has to be rewritten. */
 export function rejectOverWritten(bytes: number): void {
   if (bytes <= maxWrittenBytes) return;
-  throw invalidRequest("The request is too large for this model's provider; send less at a time.");
+  throw invalidRequest("The request is too large for this model's provider. Send fewer inputs per request.");
 }
 
 /**
@@ -91,7 +91,7 @@ function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: R
     .join(", ");
   const needs = prices.map((name) => `\`price.${name}\``).join(", ");
   return invalidRequest(
-    `${id} has no price for ${use}: it has ${has}, and can be charged by ${needs}. Ask the operator for one.`,
+    `Model "${id}" has no price for ${use}: it has ${has}, but needs ${needs}. Ask the operator to set one.`,
     "model",
   );
 }

@@ -90,7 +90,7 @@ async function withoutForeignTokens(
   rejectOverWritten(request.bytes.length);
   const texts = await gateway.tokens.of(keyId).decode(foreign.ids);
   if (texts === null) {
-    throw invalidRequest("`input` has tokens that are not in cl100k_base; send the text instead.", "input");
+    throw invalidRequest("`input` has tokens that are not in cl100k_base. Send the text instead.", "input");
   }
   return rewritten(exchange, foreign.withTexts(texts), name);
 }

@@ -97,10 +97,7 @@ function findMeteredModel(
 function rejectHostedTools({ tools: { hosted } }: ClientRequest): void {
   const [first] = hosted;
   if (first === undefined) return;
-  throw invalidRequest(
-    "Tools that the provider runs are for generation only; leave them out.",
-    pathOf(first.path),
-  );
+  throw invalidRequest("Hosted tools work only for generation. Remove them.", pathOf(first.path));
 }
 
 /** A form takes a concurrency slot before any disk space, and only if the key could pay for it. Null if the body is not a form. */
@@ -121,7 +118,7 @@ async function takeForm(call: AdmittedCall, { takesForms, use }: MeteredRoute): 
 function tooManyForms(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "This key has as many forms in flight as the gateway allows. Retry when one of them is answered.",
+    "This key has the maximum number of uploads in progress. Retry when one finishes.",
   );
 }
 

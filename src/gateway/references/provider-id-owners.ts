@@ -165,9 +165,10 @@ async function continuationAtIssuer(
   const { provider, credential, tokens } = issued;
   const path = references[0]?.path ?? "";
   const isServed = reachedBy(continuing).some((deployment) => deployment.provider === provider);
-  if (!isServed) throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
+  if (!isServed)
+    throw notFound(path, `\`${path}\` is stored at a provider that does not serve model "${model.id}".`);
   if (credential !== null && !configured.upstream.hasCredential(provider, credential)) {
-    throw notFound(path, `\`${path}\` is kept in an account that is no longer configured.`);
+    throw notFound(path, `\`${path}\` is stored in a provider account that is no longer configured.`);
   }
   return { scope: provider, credential, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };
 }

@@ -71,7 +71,7 @@ export class BodyReading implements BodyLimit, Disposable {
   }
 
   tooLarge(): Error {
-    return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
+    return invalidRequest(`The request body is too large: the maximum is ${this.maxBytes} bytes.`);
   }
 
   /** Reserves memory for a body that has grown, in addition to what is already reserved. */
@@ -136,7 +136,7 @@ export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKin
 export function noMemory(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway is reading as many large requests as its memory allows; try again shortly.",
+    "The gateway has no memory left for another large request. Retry in a few seconds.",
   );
 }
 

@@ -118,12 +118,15 @@ export function rejectIncapable(
 ): void {
   const { tools } = body;
   if (capabilities["tools"] === false && Array.isArray(tools) && tools.length > 0) {
-    throw invalidRequest(`${id} does not support tools; leave \`tools\` out.`, "tools");
+    throw invalidRequest(`Model "${id}" does not support tools. Remove \`tools\`.`, "tools");
   }
   if (capabilities["vision"] !== false) return;
   const field = "input" in body ? "input" : "messages";
   if (!hasImage(body[field], deepestImage)) return;
-  throw invalidRequest(`${id} cannot read images. Send text only, or use a model with vision.`, field);
+  throw invalidRequest(
+    `Model "${id}" does not support images. Send only text, or use a model with vision.`,
+    field,
+  );
 }
 
 /** Messages, the content of one, and the content of a tool's result in that. */

@@ -30,7 +30,7 @@ function compactedBy(
   const summarised = endedResponse(bytesOf(answer), streamed);
   const summary = summarised === null ? "" : summaryOf(summarised);
   if (summarised === null || summary === "") {
-    throw new GatewayError("upstream_error", "The provider has not summarised the conversation.");
+    throw new GatewayError("upstream_error", "The provider returned no summary.");
   }
   return { item: compactionItem(context.itemId, seal(summary)), usage: usageOf(summarised) };
 }

@@ -52,7 +52,7 @@ export interface FrameProblem {
 /** A frame's event, or what is wrong with it. */
 export function readFrame(frame: string | Uint8Array): SocketFrame {
   if (typeof frame !== "string") {
-    return problemOf(invalidRequest("Binary frames are not accepted; send JSON as text."), null);
+    return problemOf(invalidRequest("Binary frames are not supported. Send JSON as text."), null);
   }
   return readText(Buffer.from(frame));
 }
@@ -110,7 +110,7 @@ function problemOf({ code, message, param }: GatewayError, streamId: string | nu
 
 function unknownType(type: Json | undefined): GatewayError {
   const shown = typeof type === "string" ? JSON.stringify(type.slice(0, 100)) : "missing";
-  return invalidRequest(`The event's \`type\` is ${shown}; send "response.create".`, "type");
+  return invalidRequest(`The event's \`type\` is ${shown}, but must be "response.create".`, "type");
 }
 
 function invalidStreamId(): GatewayError {
@@ -132,7 +132,7 @@ function steerFailed(parentId: Json = null, input: string): string {
   const error = {
     code: "steering_not_supported",
     message:
-      "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
+      "Input cannot be added to a running response. Send it with `response.create` when this one ends.",
   };
   return `{"type":"response.steer.failed","sequence_number":0,"error":${JSON.stringify(error)},"steer":{"previous_response_id":${JSON.stringify(parentId)},"input":${input}}}`;
 }

@@ -62,14 +62,18 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
 }
 
 function tooManySockets({ maxConnections }: WebSocketSettings): GatewayError {
-  const message = `The gateway has no WebSocket left for this key; it can have ${maxConnections} in all, shared by all keys. Use HTTP, or retry later.`;
+  const message = `The gateway has reached its limit of ${maxConnections} WebSockets. Use HTTP, or retry later.`;
   return new GatewayError("service_unavailable", message);
 }
 
 /** Browsers let any page open a WebSocket, and say which page it was. */
 function rejectForeignOrigin(origin: string | null, allowed: readonly string[]): void {
   if (origin === null || allowed.includes(origin) || allowed.includes("*")) return;
-  throw new GatewayError("key_disabled", "Pages of this origin may not open WebSockets here.", {
-    vendor: { code: "origin_not_allowed" },
-  });
+  throw new GatewayError(
+    "key_disabled",
+    "This web page's origin is not allowed. Ask the operator to add it to `server.cors_origins`.",
+    {
+      vendor: { code: "origin_not_allowed" },
+    },
+  );
 }

@@ -92,7 +92,7 @@ export class Turns {
       case "too_long":
         throw tooLong(`more than ${maxTurns} responses`);
       case "too_large":
-        throw tooLong(`more than the ${maxBytes} bytes that a request may have`);
+        throw tooLong(`more than ${maxBytes} bytes, the maximum per request`);
       case "found": {
         const turns = await opened(found.turns, settings);
         return turns.length === found.turns.length ? asItWas(turns) : null;

@@ -21,9 +21,9 @@ const headers: JsonObject = {
   }),
   "x-ratelimit-remaining-requests": { schema: nonNegative },
   "x-ratelimit-reset-requests": header("The time until the limit is full again."),
-  "idempotent-replayed": header("`true`: a stored response, given again and charged nothing.", only("true")),
+  "idempotent-replayed": header("`true`: a replayed response, not charged.", only("true")),
   "Cache-Control": header("`no-store` on streams."),
-  "x-sluice-dropped": header("Fields that the provider's dialect cannot express and that were left out."),
+  "x-sluice-dropped": header("Fields that the provider's API does not support and that were dropped."),
   "x-sluice-count": header(
     "Whether the provider counted, or the gateway estimated.",
     only("exact", "estimate"),
@@ -32,8 +32,8 @@ const headers: JsonObject = {
     "Whether request and response are recorded, where the operator has turned that on.",
     only("recorded", "may-be-recorded"),
   ),
-  "x-sluice-units": header("What was charged beside tokens: `images=2`, `minutes=1.35`, `search_units=3`."),
-  "x-sluice-cost": header("What a whole answer cost: credits, or tokens of a token-mode key.", {
+  "x-sluice-units": header("Charged in addition to tokens: `images=2`, `minutes=1.35`, `search_units=3`."),
+  "x-sluice-cost": header("Cost of a non-streaming response: credits, or tokens for a token-budget key.", {
     type: "number",
     minimum: 0,
   }),

@@ -246,7 +246,7 @@ export class ClientSocket implements OpenSocket, Carrier {
 
   cutOff(): void {
     this.#refuse(tooMuchCompressed(), null);
-    this.#connection?.close(closeCodes.tooMuch, "Too much comes compressed.");
+    this.#connection?.close(closeCodes.tooMuch, "Too much compressed data.");
   }
 
   chain(id: string): readonly Turn[] | null {
@@ -295,7 +295,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   /** What runs may end, as an error without a stream would end it for its client. */
   #expire(): void {
     this.#isExpired = true;
-    this.closeWhenIdle(closeCodes.goingAway, "The WebSocket has been open for as long as it may be.");
+    this.closeWhenIdle(closeCodes.goingAway, "The WebSocket has reached its maximum duration.");
   }
 
   #closeIfIdle(): void {
@@ -328,6 +328,6 @@ function tooMuchCompressed(): GatewayError {
 }
 
 function connectionLimit(): GatewayError {
-  const message = "The WebSocket has been open for as long as it may be. Open another one.";
+  const message = "The WebSocket has reached its maximum duration. Open another one.";
   return new GatewayError("websocket_connection_limit_reached", message);
 }

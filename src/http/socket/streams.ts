@@ -158,11 +158,11 @@ function latestId({ latest }: SocketStream): string | null {
 }
 
 function tooManyStreams(maxStreams: number): GatewayError {
-  const message = `This WebSocket has ${maxStreams} streams already; use one of them, or open another WebSocket.`;
+  const message = `This WebSocket already has ${maxStreams} streams. Use one of them, or open another WebSocket.`;
   return new GatewayError("websocket_stream_limit_reached", message, { param: "stream_id" });
 }
 
 function tooManyWaiting(): GatewayError {
-  const message = "Too much waits on this WebSocket already. Send it once a response has ended.";
+  const message = "Too many requests are waiting on this WebSocket. Retry when a response ends.";
   return new GatewayError("rate_limit_exceeded", message);
 }

@@ -28,7 +28,7 @@ async function lines(
 
 const heading =
   "id,at,key_id,key_prefix,key_label,account_id,kind,amount,unit,credits,request_id,model,requested_model,provider,basis," +
-  "outcome,period_start,list_cost,rates,quantities,units,sum,reference,note\n";
+  "outcome,period_start,list_cost,rates,quantities,units,calculation,reference,note\n";
 
 testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
   await using bench = await openBench(database);
@@ -73,13 +73,13 @@ testEachJournal("a charge has the model, the name asked for, its rates and its s
   expect(paid).toMatchObject({
     ...shared,
     ...{ key_label: "Ada", amount: -1_800_000, unit: "nano_credits", credits: -0.0018, list_cost: null },
-    sum: "120 × 5.00/M + 40 × 30.00/M = 0.0018",
+    calculation: "120 × 5.00/M + 40 × 30.00/M = 0.0018",
   });
   expect(counted).toMatchObject({
     ...shared,
     ...{ key_label: null, amount: -160, unit: "tokens", credits: null, list_cost: 0.0018 },
     period_start: "2026-10-01T00:00:00.000Z",
-    sum: "120 + 40 = 160 tokens; at the list price 120 × 5.00/M + 40 × 30.00/M = 0.0018",
+    calculation: "120 + 40 = 160 tokens; at the list price 120 × 5.00/M + 40 × 30.00/M = 0.0018",
   });
 });
 

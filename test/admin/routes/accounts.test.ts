@@ -58,7 +58,7 @@ describe("accounts", () => {
       "account.create credit, 100 credits, caps 50/month:gpt-*, caps of new keys 5/day",
       "account.update label, postpaid no → yes, caps 50/month:gpt-* → 80/month:gpt-*",
       "account.topup +5 credits",
-      "account.topup +5 credits (known reference, nothing changed)",
+      "account.topup +5 credits (reference already used, nothing changed)",
       "account.adjust -1 credit",
       "account.close",
     ]);

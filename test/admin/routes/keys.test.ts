@@ -160,7 +160,7 @@ describe("a body that is not right", () => {
   test("is told in words what it should be", async () => {
     await using admin = await startAdmin();
     const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1 });
-    const tooMuch = "An amount is at most 4000000, and has at most nine decimals.";
+    const tooMuch = "An amount can be at most 4000000, with at most nine decimals.";
     const cases: [path: string, body: unknown, message: string][] = [
       [`/keys/${id}/topup`, { amount: "2,5" }, '`amount` must be a number above 0, not "2,5".'],
       [`/keys/${id}/topup`, { amount: null }, "`amount` must be a number above 0."],

@@ -153,7 +153,7 @@ litellm_settings:
 `,
     models: { command: [2.5, 10], embed: [0.12, 0], rank: [0, 0] },
     dropped: [
-      "litellm_settings.max_budget: give keys a cap: `sluice keys create --cap 100/month`",
+      "litellm_settings.max_budget: set a cap on keys: `sluice keys create --cap 100/month`",
       "litellm_settings.budget_duration: the period of a cap: `sluice keys create --cap 100/month`",
     ],
   },

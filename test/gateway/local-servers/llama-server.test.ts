@@ -94,7 +94,7 @@ describe.each(dialects)("llama-server for a client of %s", (dialect) => {
     const response = await ask(dialect, withImage(dialect, "blind"));
     expect(response.status).toBe(400);
     expect(await messageOf(response)).toBe(
-      "blind cannot read images. Send text only, or use a model with vision.",
+      'Model "blind" does not support images. Send only text, or use a model with vision.',
     );
     expect(world.provider.requests).toHaveLength(0);
     expect((await ask(dialect, hello(dialect, "blind"))).status).toBe(200);

@@ -42,7 +42,7 @@ function createCommand(terminal: Terminal): Command {
         const token = await client.post<IssuedAdminTokenView>("/admin-tokens", { label, role });
         if (options.json) return printJson(token, terminal);
         terminal.print(token.token);
-        terminal.note(terminal.noteStyle.dim(`  the role ${role}; save it now, it is not shown again`));
+        terminal.note(terminal.noteStyle.dim(`  role: ${role}. Save it now: it is not shown again.`));
       });
     });
 }

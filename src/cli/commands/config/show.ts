@@ -97,8 +97,8 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[]
   return [
     { name: "change", title: "CHANGE", cell: ({ change }) => paint[change](change) },
     { name: "where", title: "WHAT", elastic: true },
-    { name: "before", title: "NOW", elastic: true },
-    { name: "after", title: "THEN", elastic: true },
+    { name: "before", title: "RUNNING", elastic: true },
+    { name: "after", title: "ON DISK", elastic: true },
     {
       name: "needs_restart",
       title: "",

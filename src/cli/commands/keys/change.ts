@@ -148,7 +148,7 @@ interface ExtendOptions extends DataOptions {
 
 function aboveZero(text: string): number {
   if (/^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
-  throw new InvalidArgumentError("Write an amount above 0, such as 20 or 0.5.");
+  throw new InvalidArgumentError("Use an amount above 0, such as 20 or 0.5.");
 }
 
 export function keysMoveCommand(terminal: Terminal): Command {

@@ -69,7 +69,7 @@ export function ledgerExportCommand(terminal: Terminal): Command {
     .addHelpText(
       "after",
       "\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
-        "`unit` says; `credits` is in credits. A charge has its `rates` and its computation (`sum`).",
+        "`unit` says; `credits` is in credits. A charge has its `rates` and its `calculation`.",
     )
     .action(async (options: Options) => {
       const format = options.format ?? (options.json && !options.csv ? "jsonl" : "csv");

@@ -43,7 +43,7 @@ function modelNamed(id: string, { models }: Settings): ModelSettings {
   if (model !== undefined) return model;
   const known = new Set(models.map((candidate) => candidate.id));
   throw new CommandError(
-    `there is no model "${id}"${didYouMean(id, known) || "; `sluice models list` shows them"}`,
+    `model "${id}" does not exist${didYouMean(id, known) || "; run `sluice models list`"}`,
   );
 }
 
@@ -69,6 +69,6 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ModelCheckView>[] {
     { name: "dialect", title: "DIALECT", cell: ({ dialect }) => dialect ?? none },
     { name: "status" },
     { name: "took_ms", title: "TOOK", align: "right", cell: (check) => span(check.took_ms) },
-    { name: "problem", title: "RESULT", cell: ({ problem }) => problem ?? style.good("answers") },
+    { name: "problem", title: "RESULT", cell: ({ problem }) => problem ?? style.good("OK") },
   ];
 }

@@ -30,9 +30,7 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
       const { env, cwd } = terminal;
       const loaded = loadSettings({ file: options.config, env, cwd });
       if (options.write && loaded.source.file === null)
-        throw new CommandError(
-          "there is no configuration file to write to; create one with `sluice config init`",
-        );
+        throw new CommandError("no configuration file to write to; create one with `sluice config init`");
       const providers = selectProviders(name, loaded);
       const discovering = discoverModels(providers, loaded.settings, catalogsIn(loaded));
       const found = await withProgress(
@@ -89,7 +87,7 @@ function selectProviders(
 function unknownProvider(name: string, known: readonly string[]): string {
   const choices = known.map((each) => JSON.stringify(each)).join(", ");
   const rest = choices === "" ? "the configuration has none" : `the configuration has ${choices}`;
-  return `there is no provider "${name}"; ${rest}`;
+  return `provider "${name}" does not exist; ${rest}`;
 }
 
 /** The `catalog` option of each provider, as written in the file. */

@@ -83,7 +83,7 @@ function asText(
   terminal: Terminal,
 ): string {
   const parts = [printable(explanation)];
-  const charge = entries.findLast((entry) => entry.sum !== null) ?? null;
+  const charge = entries.findLast((entry) => entry.calculation !== null) ?? null;
   const about: (readonly [string, string])[] =
     request === null ? [["request", id]] : requestFacts(request, terminal);
   parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
@@ -113,18 +113,15 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
     ["request", request.id],
     ["key", label === null ? prefix : `${prefix}  ${label}`],
     ["outcome", ending.join("  ")],
-    ["route", route === "" ? none : `${route}  ${style.dim(request.stream ? "stream" : "whole")}`],
-    [
-      "model",
-      model || (unknownModel === null ? none : `${none}  "${printable(unknownModel)}" was asked for`),
-    ],
+    ["route", route === "" ? none : `${route}  ${style.dim(request.stream ? "streaming" : "non-streaming")}`],
+    ["model", model || (unknownModel === null ? none : `${none}  requested "${printable(unknownModel)}"`)],
     ["provider", provider === "" ? none : `${provider}/${request.upstream_model}`],
     ["began", `${second(Date.parse(request.at))} UTC`],
     ["ended", `${second(Date.parse(request.ended_at))} UTC`],
     ["first byte", firstByteMs === null ? none : span(firstByteMs)],
     ["took", totalMs === null ? none : span(totalMs)],
     [
-      isTokens ? "tokens" : "metered",
+      isTokens ? "tokens" : "units",
       hasUsageRecord(request) ? used : `${none}  ${style.dim("no usage record")}`,
     ],
     ["charged", `${request.charged} ${request.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
@@ -144,8 +141,8 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
 function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (readonly [string, string])[] {
   if (charge === null) return [];
   const overruns = entries.filter(({ kind }) => kind === "overrun");
-  const list: (readonly [string, string])[] = [["sum", charge.sum ?? ""]];
-  if (charge.requested_model !== charge.model) list.push(["asked for", charge.requested_model ?? ""]);
+  const list: (readonly [string, string])[] = [["calculation", charge.calculation ?? ""]];
+  if (charge.requested_model !== charge.model) list.push(["requested model", charge.requested_model ?? ""]);
   const { tiers, input_above: above } = charge.rates ?? {};
   if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
   if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
@@ -169,7 +166,7 @@ function attemptTable(attempts: readonly AttemptView[], terminal: Terminal): str
     {
       name: "failure",
       title: "RESULT",
-      cell: ({ failure }) => (failure === null ? style.good("answered") : style.bad(failure)),
+      cell: ({ failure }) => (failure === null ? style.good("OK") : style.bad(failure)),
     },
     { name: "duration_ms", title: "TOOK", ...right, cell: (attempt) => span(attempt.duration_ms) },
     {

@@ -104,7 +104,7 @@ export function storeReopenCommand(terminal: Terminal): Command {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");
       const place = locationOf(options.at, options, terminal);
       const moved = await movedTo(place);
-      if (moved === null) throw new CommandError(`${options.at} was not moved; there is nothing to reopen`);
+      if (moved === null) throw new CommandError(`${options.at} was not moved, so it cannot be reopened`);
       await confirm(
         `Use ${options.at} again, without the changes made in ${moved.to} since?`,
         options,

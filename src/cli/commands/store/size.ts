@@ -71,7 +71,7 @@ function factsOf({
     ...(free === null ? [] : [["disk free", size(free)] as const]),
     ["accounts", count(records.accounts)],
     ["keys", count(records.keys)],
-    ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept for ever`],
+    ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept forever`],
     [
       "requests",
       `${count(records.free_requests)} that cost nothing, kept for ${plural(days, "day")}, at most ${count(rows)}${last("requests")}`,

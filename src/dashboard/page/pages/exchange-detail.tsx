@@ -164,10 +164,10 @@ function Ledger({ entries }: Pick<ExchangeDetailView, "entries">) {
     <>
       <EntryTable entries={entries} />
       {entries.map(
-        ({ id, sum }) =>
-          sum !== null && (
+        ({ id, calculation }) =>
+          calculation !== null && (
             <p key={id} class="muted">
-              {sum}
+              {calculation}
             </p>
           ),
       )}

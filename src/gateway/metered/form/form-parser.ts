@@ -64,7 +64,7 @@ export class FormParser {
   }
 
   end(): void {
-    if (this.#state !== "done") throw invalidRequest("The form ends before its last boundary.");
+    if (this.#state !== "done") throw invalidRequest("The form ends before its closing boundary.");
   }
 
   /** False if more bytes are needed. */
@@ -126,7 +126,7 @@ export class FormParser {
   #endOfHead(mark: Buffer): number {
     const end = this.#rest.indexOf(mark);
     if ((end === -1 ? this.#rest.length : end) > maxHeadBytes)
-      throw invalidRequest("A part of the form has too long a head.");
+      throw invalidRequest("The header of a form part is too long.");
     return end;
   }
 }
@@ -139,17 +139,17 @@ function readPartHead(text: string): PartHead {
   for (const line of text.split("\r\n")) {
     // Some servers end a line, or the head, at a line feed alone.
     if (/\p{Cc}/u.test(line.replaceAll("\t", " "))) {
-      throw invalidRequest("A part of the form has a control character in its head.");
+      throw invalidRequest("The header of a form part has a control character.");
     }
     const colon = line.indexOf(":");
     if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }
   const disposition = headers.get("content-disposition") ?? "";
   const name = parameterIn(disposition, "name");
-  if (name === null) throw invalidRequest("A part of the form has no name.");
+  if (name === null) throw invalidRequest("A form part has no name.");
   if (ambiguous.test(name)) {
     throw invalidRequest(
-      'A part of the form has a name that servers read differently; leave out backslashes, quotes, ";", "=", "%", control characters and outer spaces.',
+      'A form part has a name that servers read differently. Remove backslashes, quotes, ";", "=", "%", control characters and outer spaces.',
     );
   }
   return {

@@ -24,7 +24,7 @@ export async function readForm(
     for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
       bytes += next.value.length;
       if (bytes > maxFormBytes)
-        throw invalidRequest(`The form is too large; at most ${maxFormBytes} bytes are accepted.`);
+        throw invalidRequest(`The form is too large: the maximum is ${maxFormBytes} bytes.`);
       if (!reservation.grow(next.value.length)) throw noRoom();
       await parser.push(next.value);
     }
@@ -41,7 +41,7 @@ export async function readForm(
 function noRoom(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway is reading as many files as its disk allows; try again shortly.",
+    "The gateway is out of upload space. Retry in a few seconds.",
   );
 }
 

@@ -66,9 +66,9 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
       return;
     }
     if (isReadAsGoverned(head.name)) {
-      throw invalidRequest(`\`${head.name}\` is not a file; send it as a field of the form.`, head.name);
+      throw invalidRequest(`\`${head.name}\` must be a form field, not a file.`, head.name);
     }
-    if (this.files.length >= maxFiles) throw invalidRequest(`A form has ${maxFiles} files at most.`);
+    if (this.files.length >= maxFiles) throw invalidRequest(`A form can have at most ${maxFiles} files.`);
     this.#file = { head, hash: new Bun.CryptoHasher("sha256"), start: [], bytes: 0 };
     const type = `content-type: ${head.contentType ?? "application/octet-stream"}\r\n`;
     // Some servers take a file without a name for a field.
@@ -118,7 +118,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     if (before === undefined) this.fields[name] = value;
     else this.fields[name] = Array.isArray(before) ? [...before, value] : [before, value];
     this.#digests.push(["field", name, value]);
-    if (this.#digests.length > maxFields) throw invalidRequest(`A form has ${maxFields} parts at most.`);
+    if (this.#digests.length > maxFields) throw invalidRequest(`A form can have at most ${maxFields} parts.`);
   }
 
   /** Its fields, and the digests of its files. */
