@@ -16,6 +16,7 @@ import { explainProviderError } from "../dialects/translation/explain-error.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { ProviderError, ProviderErrorSubject } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
+import type { FailureKind } from "./failure-kinds.ts";
 import type { FailureEvidence } from "./health/breaker.ts";
 
 /** Why an attempt failed, and what follows from that. */
@@ -23,7 +24,7 @@ export interface Failure {
   /** The client's error if no other attempt succeeds. */
   readonly error: GatewayError;
   /** Short name for the log. */
-  readonly kind: string;
+  readonly kind: FailureKind;
   /** The client cancelled it when the whole request was already sent. */
   readonly wasSent?: boolean;
   /** Usage that the provider reported before it failed; null or absent if none. */
@@ -165,7 +166,7 @@ export function failedAnswerFailure(error: GatewayError): Failure {
     kind: "error_response",
     providerMessage: error.message,
     evidence: null,
-  };
+  } as const;
   return isBilled(error) ? { ...failure, mayTryOthers: false } : { ...failure, mayRetry: true };
 }
 
@@ -228,7 +229,7 @@ function failureForStatus(
   dialect: ClientDialectName,
   upstreamDialect: ProviderDialectName,
 ): Failure {
-  const labels = { kind: `status_${status}`, providerMessage: providerError.message };
+  const labels = { kind: `status_${status}`, providerMessage: providerError.message } as const;
   const errorFor = (code: ErrorCode) => {
     const { message, details } = explainProviderError(
       providerError,

@@ -103,8 +103,8 @@ function newerSchema(
 ): StoreError {
   return new StoreError(
     "newer_schema",
-    `The database ${name} was upgraded by a newer Sluice (schema ${version}, which needs a version that supports ` +
-      `schema ${needs}; this one supports up to ${known}). Nothing was changed. Use that newer version.`,
+    `The database ${name} was upgraded by a newer Sluice (schema ${version}, which needs support for ` +
+      `schema ${needs}; this one has ${known}). Nothing was changed. Use that newer version.`,
   );
 }
 
@@ -112,7 +112,7 @@ function otherSchema(name: string): StoreError {
   return new StoreError(
     "other_schema",
     `The database ${name} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\` with ` +
-      "that build, then `sluice store import FILE` with this one, into an empty database.",
+      "that build, then `sluice store import FILE` with this one, into an empty one.",
   );
 }
 

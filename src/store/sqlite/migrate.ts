@@ -71,7 +71,7 @@ export function rejectOtherSchema(
   if (version <= steps.length) return;
   throw new StoreError(
     "newer_schema",
-    `The database ${file} was written by a newer Sluice (schema ${version}; this one supports up to ${steps.length}). ` +
+    `The database ${file} was written by a newer Sluice (schema ${version}; this one has ${steps.length}). ` +
       "Nothing was changed. Use that newer version, or restore a backup from before the upgrade.",
   );
 }

@@ -94,7 +94,7 @@ export class OpenFiles {
     return {
       reason: `${basename(file)} ${what} while the gateway runs.`,
       advice:
-        `${file} ${what}. New requests are rejected; charges go to the file that the gateway still has open. Stop the gateway: ` +
+        `${file} ${what}. New requests are rejected; charges go to the file that is still open. Stop the gateway: ` +
         `it saves the ledger as ${this.#folder.backupDir}/rescued-TIME.db. Then \`sluice restore\` that file.`,
     };
   }
