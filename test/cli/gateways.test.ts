@@ -48,7 +48,7 @@ test("a remembered gateway is called by its name, and by no name once it is used
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const later = { ...place, env: { HOME: place.folder } };
   expect((await sluice(later, "--gateway", "work", "keys", "list")).code).toBe(0);
-  expect((await sluice(later, "keys", "list")).stderr).toContain("there is no data in ./sluice-data yet");
+  expect((await sluice(later, "keys", "list")).stderr).toContain("./sluice-data has no data yet");
   await sluice(later, "gateways", "use", "work");
   expect((await sluice(later, "keys", "list")).code).toBe(0);
   expect((await sluice(later, "keys", "list", "--data", "none")).stderr).toContain("there is no data");

@@ -35,7 +35,7 @@ else
       await using database = await emptyDatabase();
       const client = clientOf(database.url);
       await client.query("CREATE TABLE invoices (id int)");
-      await expect(migrate(client)).rejects.toThrow("has tables, but not Sluice's");
+      await expect(migrate(client)).rejects.toThrow("has tables of other programs");
       await client.close();
     });
 
