@@ -87,7 +87,7 @@ describe("keys create", () => {
     const listed = await make("--models demo-large,demo-smal");
     expect(listed.stderr).toBe('error: model "demo-smal" does not exist, did you mean "demo-small"?\n');
     expect(listed.code).toBe(1);
-    expect((await make("--models nothing-like-it")).stderr).toContain("`sluice models list` shows them");
+    expect((await make("--models nothing-like-it")).stderr).toContain("run `sluice models list`");
     expect(await sluiceJson<unknown[]>(place, "keys", "list")).toEqual([]);
   });
 
@@ -126,7 +126,7 @@ describe("keys create", () => {
     ["keys create --mode credit --credit five", "Use credits such as 5 or 0.25"],
     ["keys create --mode credit --credit -5", "Use credits such as 5 or 0.25"],
     ["keys create --mode credit --credit 5000000", "at most 4000000"],
-    ["keys create --mode credit --rpm 0", "whole number of at least 1"],
+    ["keys create --mode credit --rpm 0", "a whole number, 1 or more"],
     ["keys create --mode credit --rpm 3000000000", "Must be at most 1000000000."],
     ["keys create --mode credit --expires 2001-01-01", "It must be in the future."],
     ["keys create --mode credit --expires soon", "Use a duration such as 30d"],
@@ -164,7 +164,7 @@ describe("finding a key", () => {
       return stderr;
     };
     expect(await refusal("slu_")).toContain('key "slu_" does not exist');
-    expect(await refusal("key_unknown")).toContain("list them");
+    expect(await refusal("key_unknown")).toContain("run `sluice keys list`");
     const whole = await refusal(key);
     expect(whole).toContain(`use its prefix instead: ${prefix}`);
     expect(whole).not.toContain(key);

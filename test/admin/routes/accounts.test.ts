@@ -144,7 +144,7 @@ describe("accounts", () => {
     await using admin = await startAdmin();
     await admin.post("/accounts", { mode: "credit", label: "acme", postpaid: true });
     await admin.post("/accounts/acme/adjust", { amount: -7, note: "of the old gateway" });
-    expect(await refused(admin, "/accounts/acme", { postpaid: false }, "PATCH")).toContain("owes something");
+    expect(await refused(admin, "/accounts/acme", { postpaid: false }, "PATCH")).toContain("has an amount due");
     await admin.post("/accounts/acme/topup", { amount: 7 });
     expect((await patch<AccountView>(admin, "/accounts/acme", { postpaid: false })).postpaid).toBe(false);
     await admin.post("/accounts/acme/close");
@@ -176,7 +176,7 @@ describe("accounts", () => {
       ["/accounts/class/topup", { amount: 1 }, /^400 wrong_mode/],
       ["/accounts/class/adjust", { amount: 1, note: " " }, /^400 invalid_input/],
       ["/accounts/class/adjust", { amount: 0, note: "nothing" }, /^400 invalid_input: An adjustment of 0/],
-      ["/keys", {}, /name one/],
+      ["/keys", {}, /pass a mode or an account/i],
       ["/keys", { account: "class", mode: "credit" }, /its account's: token_budget/],
       ["/keys", { account: "class", budget_tokens: 5 }, /change them there/],
       ["/keys", { mode: "token_budget", postpaid: true }, /billed in credits/],

@@ -227,7 +227,7 @@ describe("a store that cannot write", () => {
     const refused = await admin.call("/keys", { method: "POST", body: JSON.stringify({ mode: "credit" }) });
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({
-      error: { code: "disk_full", message: expect.stringMatching(/is full .*Nothing was lost\. Make room/) },
+      error: { code: "disk_full", message: expect.stringMatching(/is full .*Nothing was lost\. Free at least/) },
     });
   });
 
@@ -238,7 +238,7 @@ describe("a store that cannot write", () => {
     const headers = { origin: admin.url, "content-type": "application/json" };
     const enter = () => fetch(`${admin.url}${adminBase}/session`, { method: "POST", body, headers });
     expect((await enter()).status).toBe(503);
-    Object.defineProperty(admin.store, "trouble", { value: { reason: "Full.", advice: "Make room." } });
+    Object.defineProperty(admin.store, "trouble", { value: { reason: "Full.", advice: "Free at least." } });
     expect((await enter()).status).toBe(204);
   });
 });

@@ -180,7 +180,7 @@ describe("a body that is not right", () => {
       [
         "/keys",
         { mode: "credit", models: ["gpt-tset"] },
-        'There is no model "gpt-tset", did you mean "gpt-test"?',
+        'Model "gpt-tset" does not exist, did you mean "gpt-test"?',
       ],
       [
         "/keys",

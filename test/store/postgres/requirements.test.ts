@@ -97,9 +97,9 @@ else
         runIn(database, `ALTER DATABASE ${database.name} SET search_path = ${path}`);
       await withPath("elsewhere, public");
       for (const refusal of await refusalsOf(database.url))
-        expect(refusal).toContain("leads to the schema elsewhere, but the ledger is in public");
+        expect(refusal).toContain("selects schema elsewhere, but the ledger is in public");
       await withPath("nowhere");
-      for (const refusal of await refusalsOf(database.url)) expect(refusal).toContain("names no schema");
+      for (const refusal of await refusalsOf(database.url)) expect(refusal).toContain("has no existing schema");
       expect(await withClient(database.url, "SELECT FROM pg_tables WHERE schemaname = 'elsewhere'")).toEqual(
         [],
       );

@@ -306,7 +306,7 @@ describe("credentials", () => {
     await expect(wrong).rejects.toThrow("Entra rejects client_secret; use the secret's value, not its id");
     fake.tokenTrouble = json({ error: "canary-trouble" }, { status: 503 });
     const down = tokenFrom({ ...application, client_secret: azureAccount.secret });
-    await expect(down).rejects.toThrow(new CredentialUnavailable("Entra fails with 503"));
+    await expect(down).rejects.toThrow(new CredentialUnavailable("Entra returned 503"));
     fake.tokenTrouble = text("canary-trouble", "text/html", { status: 400 });
     const refused = tokenFrom({ ...application, client_secret: azureAccount.secret });
     await expect(refused).rejects.toThrow(

@@ -245,7 +245,7 @@ describe("B11: what an operator is advised to do", () => {
   });
 
   test("about names", () => {
-    expect(advice("ResourceNotFoundException", "")).toContain('no model "nova" in eu-west-1');
+    expect(advice("ResourceNotFoundException", "")).toContain('model "nova" does not exist in eu-west-1');
     expect(advice("ValidationException", "on-demand throughput isn't supported")).toContain(
       "inference profile",
     );
@@ -307,7 +307,7 @@ describe("B10: the chain", () => {
     expect(form.get("WebIdentityToken")).toBe("canary-web-token");
     expect(form.get("RoleArn")).toBe("arn:aws:iam::1:role/r");
     host.script(text("<Error/>", "text/xml", { status: 403 }));
-    await expect(issue({ ...none, ...env })).rejects.toThrow("answered 403; check the role in AWS_ROLE_ARN");
+    await expect(issue({ ...none, ...env })).rejects.toThrow("returned 403; check the role in AWS_ROLE_ARN");
   });
 
   test("a container's host is asked with its token, and no stranger is", async () => {
@@ -344,7 +344,7 @@ describe("B10: the chain", () => {
     );
     const env = { ...none, AWS_SHARED_CREDENTIALS_FILE: file };
     expect(await issue({ ...env, AWS_PROFILE: "other" })).toMatchObject({ token: { accessKeyId: "AKIA2" } });
-    await expect(issue(env)).rejects.toThrow("no AWS credentials were found");
-    await expect(issue(none)).rejects.toThrow("no AWS credentials were found");
+    await expect(issue(env)).rejects.toThrow("no AWS credentials found");
+    await expect(issue(none)).rejects.toThrow("no AWS credentials found");
   });
 });

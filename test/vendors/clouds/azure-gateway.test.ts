@@ -240,7 +240,7 @@ describe("Sluice before the same Azure", () => {
     expect(await refused.json()).toMatchObject({ error: { code: "provider_unavailable" } });
     expect((await chat("v1")).status).toBe(200);
     await waitFor(
-      () => sluice.output.includes("no credential for this provider: Entra fails with 500"),
+      () => sluice.output.includes("no credential for this provider: Entra returned 500"),
       "the alarm",
     );
     fake.tokenTrouble = null;

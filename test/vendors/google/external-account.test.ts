@@ -216,7 +216,7 @@ describe("a service account is impersonated", () => {
     writeFileSync(subjectFile, "canary-subject");
     answers["/impersonate"] = () => json({ error: { message: "canary-words" } }, { status: 403 });
     const refused = headersFrom(impersonated());
-    await expect(refused).rejects.toThrow("give it the role Workload Identity User on it");
+    await expect(refused).rejects.toThrow("grant it the role Workload Identity User");
     await expect(refused).rejects.not.toThrow("canary");
     answers["/impersonate"] = () => json({}, { status: 503 });
     await expect(headersFrom(impersonated())).rejects.toThrow("fails with 503");
@@ -231,7 +231,7 @@ describe("what goes wrong is told without a secret:", () => {
     const file = accountFile({ file: subjectFile });
     await expect(headersFrom(file)).rejects.toThrow("the file in credential_source.file is empty");
     const format = { type: "json", subject_token_field_name: "id_token" };
-    await expect(headersFrom(accountFile({ file: subjectFile, format }))).rejects.toThrow("has no field");
+    await expect(headersFrom(accountFile({ file: subjectFile, format }))).rejects.toThrow("does not have the field");
     answers["/own"] = () => json({}, { status: 500 });
     await expect(headersFrom(accountFile({ url: `${host.url}/own` }))).rejects.toThrow(
       "credential_source.url returned 500",
@@ -259,11 +259,11 @@ describe("what goes wrong is told without a secret:", () => {
       {},
       "gets its token from a program (credential_source.executable), which is not supported",
     ],
-    [{ certificate: {} }, {}, "gets its token by a certificate"],
-    [{ environment_id: "aws2" }, {}, "has a credential_source.environment_id that is not known"],
+    [{ certificate: {} }, {}, "gets its token with a certificate"],
+    [{ environment_id: "aws2" }, {}, "has an unknown credential_source.environment_id"],
     [{}, {}, "has a credential_source without a file, a url or an environment_id"],
-    [{ file: "/x", format: { type: "xml" } }, {}, "has a credential_source.format that is not known"],
-    [{ file: "/x", format: { type: "json" } }, {}, "has a credential_source.format that is not known"],
+    [{ file: "/x", format: { type: "xml" } }, {}, "has an unknown credential_source.format"],
+    [{ file: "/x", format: { type: "json" } }, {}, "has an unknown credential_source.format"],
     [{ url: "http://tokens.example/" }, {}, "has a credential_source.url that is neither https nor"],
     [{ file: "/x" }, { token_url: "http://sts.example/" }, "has a token_url that is not https"],
     [{ file: "/x" }, { token_url: "sts" }, "has a token_url that is not a URL"],
@@ -272,7 +272,7 @@ describe("what goes wrong is told without a secret:", () => {
       { service_account_impersonation_url: "http://x.example" },
       "has a service_account_impersonation_url that is not https",
     ],
-    [{ file: "/x" }, { audience: null }, "is not a workload identity federation's file: audience"],
+    [{ file: "/x" }, { audience: null }, "is not a workload identity federation file: audience"],
   ] as const)("a file of %j with %j is refused when it is configured", (source, changes, problem) => {
     expect(readGoogleKey(accountFile(source, changes))).toStartWith(problem);
   });
@@ -285,7 +285,7 @@ describe("what goes wrong is told without a secret:", () => {
     const config = (lines: string) =>
       `[providers.v]\nkind = "vertex"\ncredentials = "env:FILE"\n${lines}\n[[models]]\nid = "m"\nprovider = "v"\nfree = true`;
     const env = { FILE: accountFile({ file: "/x" }) };
-    expect(() => load(config(""), { env })).toThrow("it must be the id of the project that pays");
+    expect(() => load(config(""), { env })).toThrow("it must be the id of the project to bill");
     expect(load(config('project = "p"'), { env }).settings.providers.size).toBe(1);
   });
 });

@@ -92,7 +92,7 @@ describe("Google's tokens", () => {
       headersFrom("adc", { GOOGLE_APPLICATION_CREDENTIALS: join(folder, "none.json") }),
     ).rejects.toThrow("the file in GOOGLE_APPLICATION_CREDENTIALS cannot be read");
     expect(readGoogleKey(JSON.stringify({ type: "external_account" }))).toStartWith(
-      "is not a workload identity federation's file",
+      "is not a workload identity federation file",
     );
   });
 
@@ -111,7 +111,7 @@ describe("Google's tokens", () => {
       "run `gcloud auth application-default login` again",
     );
     fake.tokenTrouble = json(body, { status: 503 });
-    await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow("Google fails with 503");
+    await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow("Google returned 503");
     fake.tokenTrouble = null;
   });
 });

@@ -21,7 +21,7 @@ describe("a node's health", () => {
     ["57P01", "The database cannot be reached."],
   ])("says what %s means, once it has lasted", async (state, reason) => {
     const health = new NodeHealth(60_000);
-    expect(health.trouble?.reason).toContain("joining again");
+    expect(health.trouble?.reason).toContain("rejoins");
     health.joined();
     health.attempted(
       "money",
