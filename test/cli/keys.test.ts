@@ -263,8 +263,8 @@ describe("what can be done to a key", () => {
     expect(await to("suspend")).toBe("suspended");
     expect(await to("revoke", "--yes")).toBe("revoked");
     for (const verb of ["enable", "disable", "rotate"])
-      expect(await to(verb)).toContain("is revoked permanently");
-    expect(await to("update", "--label", "x")).toContain("is revoked permanently");
+      expect(await to(verb)).toContain("is permanently revoked");
+    expect(await to("update", "--label", "x")).toContain("is permanently revoked");
   });
 
   test("revoke is refused without a terminal and without --yes, asks on a terminal, and takes no for an answer", async () => {

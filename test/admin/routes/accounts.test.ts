@@ -144,7 +144,9 @@ describe("accounts", () => {
     await using admin = await startAdmin();
     await admin.post("/accounts", { mode: "credit", label: "acme", postpaid: true });
     await admin.post("/accounts/acme/adjust", { amount: -7, note: "of the old gateway" });
-    expect(await refused(admin, "/accounts/acme", { postpaid: false }, "PATCH")).toContain("has an amount due");
+    expect(await refused(admin, "/accounts/acme", { postpaid: false }, "PATCH")).toContain(
+      "has an amount due",
+    );
     await admin.post("/accounts/acme/topup", { amount: 7 });
     expect((await patch<AccountView>(admin, "/accounts/acme", { postpaid: false })).postpaid).toBe(false);
     await admin.post("/accounts/acme/close");

@@ -227,7 +227,10 @@ describe("a store that cannot write", () => {
     const refused = await admin.call("/keys", { method: "POST", body: JSON.stringify({ mode: "credit" }) });
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({
-      error: { code: "disk_full", message: expect.stringMatching(/is full .*Nothing was lost\. Free at least/) },
+      error: {
+        code: "disk_full",
+        message: expect.stringMatching(/is full .*Nothing was lost\. Free at least/),
+      },
     });
   });
 

@@ -244,8 +244,8 @@ describe("what the API tells of the gateway", () => {
     expect((await admin.call("/models/check", { method: "POST", body })).status).toBe(404);
     const { data: changes } = await admin.json<Page<AuditView>>("/audit");
     expect(changes.map(({ action, target, detail }) => [action, target, detail])).toEqual([
-      ["models.check", null, `0 of ${all.data.length} answer`],
-      ["models.check", "gpt-test", `0 of ${data.length} answer`],
+      ["models.check", null, `0 of ${all.data.length} OK`],
+      ["models.check", "gpt-test", `0 of ${data.length} OK`],
     ]);
   });
 

@@ -99,7 +99,8 @@ else
       for (const refusal of await refusalsOf(database.url))
         expect(refusal).toContain("selects schema elsewhere, but the ledger is in public");
       await withPath("nowhere");
-      for (const refusal of await refusalsOf(database.url)) expect(refusal).toContain("has no existing schema");
+      for (const refusal of await refusalsOf(database.url))
+        expect(refusal).toContain("has no existing schema");
       expect(await withClient(database.url, "SELECT FROM pg_tables WHERE schemaname = 'elsewhere'")).toEqual(
         [],
       );

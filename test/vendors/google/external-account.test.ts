@@ -231,7 +231,9 @@ describe("what goes wrong is told without a secret:", () => {
     const file = accountFile({ file: subjectFile });
     await expect(headersFrom(file)).rejects.toThrow("the file in credential_source.file is empty");
     const format = { type: "json", subject_token_field_name: "id_token" };
-    await expect(headersFrom(accountFile({ file: subjectFile, format }))).rejects.toThrow("does not have the field");
+    await expect(headersFrom(accountFile({ file: subjectFile, format }))).rejects.toThrow(
+      "does not have the field",
+    );
     answers["/own"] = () => json({}, { status: 500 });
     await expect(headersFrom(accountFile({ url: `${host.url}/own` }))).rejects.toThrow(
       "credential_source.url returned 500",
