@@ -185,7 +185,7 @@ describe("a body that is not right", () => {
       [
         "/keys",
         { mode: "credit", provider_scope: "opneai" },
-        'There is no provider "opneai", did you mean "openai"?',
+        'Provider "opneai" does not exist, did you mean "openai"?',
       ],
     ];
     for (const [path, body, message] of cases) expect(await messageOf(admin, path, body)).toBe(message);
