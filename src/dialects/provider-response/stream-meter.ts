@@ -29,6 +29,8 @@ export class StreamMeter {
   failure: GatewayError | null = null;
   readonly #produced = new ProducedText();
   #hasContent = false;
+  /** Nothing of a stream's content could be translated yet. */
+  #isUntranslated = false;
   #reported: ReportedUsage | null = null;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -102,8 +104,11 @@ export class StreamMeter {
 
   /** Takes the same, and yields the answer in it, with the usage so far. Throws what is wrong with it. */
   *answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
+    const isFirst = !this.#hasContent;
     this.add(events);
+    if (isFirst) this.#isUntranslated = this.#hasContent;
     for (const event of answerIn(events)) {
+      if (event.type === "delta" || event.type === "block_start") this.#isUntranslated = false;
       yield event.type === "usage" ? { type: "usage", usage: this.partialUsage ?? event.usage } : event;
     }
   }
@@ -150,7 +155,9 @@ export class StreamMeter {
   /** True once there is something to charge: content, or the provider has reported output. A model may have thought without showing it. */
   get started(): boolean {
     const hasCalls = this.#extras?.calls !== undefined;
-    return this.#hasContent || hasCalls || this.reportedOutput > 0 || isBilled(this.failure);
+    // A provider that streams in another dialect has written text, but a stream that could only fail has delivered none.
+    const hasContent = this.#hasContent && !(this.#isUntranslated && this.failure !== null);
+    return hasContent || hasCalls || this.reportedOutput > 0 || isBilled(this.failure);
   }
 
   /** Text produced since the last call. */
