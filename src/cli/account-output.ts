@@ -75,10 +75,10 @@ export function standing(
 /** The balance for a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */
 export function balanceText(view: Holdings, unit?: string): string {
   const [name, text] = standing(view, unit, shortCredits);
-  return name === "left" ? text : `${text} ${name}`;
+  return name === "balance" ? text : `${text} ${name}`;
 }
 
-/** `3.5 of 5 credits a day for claude-*, raised by 2 until 2026-11-17 00:00 UTC`. */
+/** `3.5 of 5 credits per day for claude-*, raised by 2 until 2026-11-17 00:00 UTC`. */
 export function capText(cap: CapView, mode: AccountView["mode"]): string {
   const { used, raised_by: raised, resets_at: until } = cap;
   const amount = amountIn(mode);
@@ -94,7 +94,7 @@ function capTerms(
   mode: AccountView["mode"],
 ): string {
   const unit = billedUnit(mode, limit);
-  return `${amountIn(mode)(limit)} ${unit} a ${period}${models === null ? "" : ` for ${models}`}`;
+  return `${amountIn(mode)(limit)} ${unit} per ${period}${models === null ? "" : ` for ${models}`}`;
 }
 
 function amountIn(mode: AccountView["mode"]): (amount: number) => string {

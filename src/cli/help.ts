@@ -37,8 +37,12 @@ export const helpStyle: HelpConfiguration = {
 type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
+  /** Its examples with their meanings, "" without one. */
+  exampleLines: readonly (readonly [line: string, meaning: string])[] = [];
+
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
+    this.exampleLines = pairs;
     const width = Math.max(...pairs.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
     const lines = pairs.map(([line, meaning]) =>
       meaning === "" ? `  ${line}` : `  ${line.padEnd(width)}   ${coloured.dim(`# ${meaning}`)}`,

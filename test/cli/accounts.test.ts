@@ -77,11 +77,13 @@ describe("accounts", () => {
     const shown = (await sluice(place, "accounts", "show", "acme")).stdout;
     expect(shown).toContain("postpaid, limited only by caps");
     expect(shown).toMatch(/owed +1,734\.20 credits/);
-    expect(shown).toMatch(/default key cap +5\.00 credits a day for gpt-\*/);
-    expect(shown).toMatch(/0\.00 of 7\.00 credits a day for gpt-\*, raised by 2\.00 until [\d-]+ 00:00 UTC/);
+    expect(shown).toMatch(/default key cap +5\.00 credits per day for gpt-\*/);
+    expect(shown).toMatch(
+      /0\.00 of 7\.00 credits per day for gpt-\*, raised by 2\.00 until [\d-]+ 00:00 UTC/,
+    );
     const ofKey = (await sluice(place, "keys", "show", key.prefix)).stdout;
     expect(ofKey).toMatch(/owed +1,734\.20 credits +postpaid/);
-    expect(ofKey).toMatch(/account cap +0\.00 of 500\.00 credits a month/);
+    expect(ofKey).toMatch(/account cap +0\.00 of 500\.00 credits per month/);
     expect(ofKey).not.toContain("balance");
     const listed = (await sluice(place, "keys", "list")).stdout;
     expect(listed).toMatch(/ACCOUNT.+\n.+acme.+7\.00 of 7\.00 cr\/day/);
