@@ -29,10 +29,13 @@ Every setting of \`sluice.toml\`, generated from \`sluice config schema\`.
 - **Secrets** are references, never the secret itself: \`"env:NAME"\` or \`"file:/path"\`.
 - **Reload:** \`sluice config reload\` applies every setting without *Restart* in its row. Settings with it apply at the next start.
   A restart is also needed to add or remove \`[content]\`, to remove \`admin.token\`, and for secrets from the environment.
-${sections(schema, "").join("\n")}`;
+${sections(schema, "", new Map()).join("\n")}`;
 }
 
-function sections(schema: Schema, path: string): string[] {
+/** Titles of the tables so far, by their settings: a table that appears again is a link. */
+type Known = Map<string, string>;
+
+function sections(schema: Schema, path: string, known: Known): string[] {
   const settings = Object.entries(schema.properties ?? {});
   const plain = settings.filter(([, setting]) => tableOf(setting) === null);
   const tables = settings.flatMap(([name, setting]) => {
@@ -50,9 +53,18 @@ function sections(schema: Schema, path: string): string[] {
     const title = `${inner}${name === "" ? "" : `.${name}`}`;
     const heading = `\n${inner.includes(".") ? "###" : "##"} \`${brackets[0]}${title}${brackets[1]}\``;
     const text = of.description ?? setting.description;
-    return [heading, ...(text === undefined ? [] : [`\n${text}`]), ...sections(of, title)];
+    const same = JSON.stringify(of.properties);
+    const first = known.get(same);
+    if (first !== undefined) return [heading, `\nThe same settings as ${first}.`];
+    known.set(same, `[\`${brackets[0]}${title}${brackets[1]}\`](#${anchorOf(title)})`);
+    return [heading, ...(text === undefined ? [] : [`\n${text}`]), ...sections(of, title, known)];
   });
   return [...own, ...nested];
+}
+
+/** The anchor that GitHub makes of a heading with a table's title. */
+function anchorOf(title: string): string {
+  return title.toLowerCase().replaceAll(/[^a-z0-9_-]/g, "");
 }
 
 interface Table {
