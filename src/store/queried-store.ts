@@ -144,9 +144,9 @@ export function queriedStore(
         yield* values.raiseValueCap(own, id, amount, value, yield* presentMs(own, nowMs));
       }),
     removeValueCap: (id) => changeTogether(() => values.removeValueCap(own, id)),
-    pruneCapValues: (nowMs) =>
+    pruneCapValues: (nowMs, limit) =>
       changeTogether(function* () {
-        return yield* values.pruneCapValues(own, yield* presentMs(own, nowMs));
+        return yield* values.pruneCapValues(own, yield* presentMs(own, nowMs), limit);
       }),
 
     readTotals: (keyId) => entries.totalsOfKey(read, keyId),

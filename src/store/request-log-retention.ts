@@ -8,7 +8,10 @@ export interface RetentionLimits {
 }
 
 export interface RequestLogRetentionOptions {
-  readonly store: Pick<Store, "pruneRequestLog" | "pruneCallerIds" | "recordPruning" | "reports">;
+  readonly store: Pick<
+    Store,
+    "pruneRequestLog" | "pruneCallerIds" | "pruneCapValues" | "recordPruning" | "reports"
+  >;
   readonly clock: Clock;
   /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
@@ -21,7 +24,10 @@ const prunedAtOnce = 200;
 /** Pause between two steps. Records that the sums do not include yet cannot be deleted, so they are retried after it. */
 const pauseMs = 50;
 
-/** Deletes request-log rows and clients' own request ids beyond the retention limits, a few at a time. */
+/**
+ * Deletes request-log rows and clients' own request ids beyond the retention limits, and what caps counted of each value
+ * in ended periods, a few at a time.
+ */
 export class RequestLogRetention {
   readonly #options: RequestLogRetentionOptions;
   readonly #timer = new Repeating();
@@ -44,6 +50,15 @@ export class RequestLogRetention {
   async prune(): Promise<void> {
     await this.#pruneRequestLog();
     await this.#pruneCallerIds();
+    await this.#pruneCapValues();
+  }
+
+  async #pruneCapValues(): Promise<void> {
+    const { store, clock } = this.#options;
+    while (!this.#isStopped) {
+      if ((await store.pruneCapValues(clock.wallMs(), prunedAtOnce)) < prunedAtOnce) return;
+      await Bun.sleep(pauseMs);
+    }
   }
 
   /** Clients' own ids are useless once the request is gone. */

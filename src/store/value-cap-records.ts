@@ -67,6 +67,6 @@ export interface ValueCapStore {
   removeValueCap(id: string): Promise<ValueCapRecord>;
   /** What a cap has counted, the most first. */
   valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
-  /** Deletes values that ended with their period. */
-  pruneCapValues(nowMs: number): Promise<number>;
+  /** Deletes values whose period ended more than a day ago, at most `limit`. Returns how many. */
+  pruneCapValues(nowMs: number, limit: number): Promise<number>;
 }

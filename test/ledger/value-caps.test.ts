@@ -1,8 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { msPerDay } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
+import { RequestLogRetention } from "../../src/store/request-log-retention.ts";
 import type { KeyRecord, NewValueCap } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { type AccountsBench, addAccount, addKeys, tryHold } from "./accounts-bench.ts";
@@ -68,6 +70,15 @@ function refusal(answer: Hold | GatewayError) {
 async function usedOf({ store }: AccountsBench, no: number) {
   const totals = await store.valueTotals(no);
   return Object.fromEntries(totals.filter(({ used }) => used > 0).map(({ value, used }) => [value, used]));
+}
+
+/** As a gateway does every minute. */
+async function prune({ store, clock }: AccountsBench) {
+  const limits = () => ({ requestsMs: 30 * msPerDay, requestRows: 1_000 });
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  await new RequestLogRetention({ store, clock, limits, onError }).prune();
 }
 
 setDefaultTimeout(60_000);
@@ -207,10 +218,42 @@ describe.each(accountsKinds)("caps by value, %s", (_, open) => {
     opened.clock.advance(24 * 3_600_000);
     for (const user of ["u4", "u5", "u6"]) await spend(opened, keys[0], 5, { user });
     expect(refusal(await hold(opened, keys[0], 5, { user: "u1" })).code).toBe("limit_reached");
-    // A refused one may keep its row for the new period.
-    const pruned = await opened.store.pruneCapValues(opened.clock.wallMs());
-    expect(pruned).toBeGreaterThanOrEqual(3);
-    expect(await usedOf(opened, cap.no)).toEqual({ u4: 5, u5: 5, u6: 5 });
+    expect(await usedOf(opened, cap.no)).toMatchObject({ u4: 5, u5: 5, u6: 5 });
+    expect((await audit(opened.store)).differences).toEqual([]);
+  });
+
+  test("retention deletes values of ended periods, not what is open, raised or the latest", async () => {
+    const { opened, keys } = await bench();
+    await using _ = opened;
+    const { id, no } = await addCap(opened);
+    const idle = await addCap(opened, { label: "user", value: "u1" });
+    await spend(opened, keys[0], 5, { user: "u1" });
+    const owners = Array.from({ length: 250 }, (__, n) => `p${n}`);
+    await Promise.all(owners.map((owner) => spend(opened, keys[0], 5, { owner })));
+    // An open request of the first day, one that is raised on the third, and one that was raised on the first.
+    const late = await hold(opened, keys[0], 7, { owner: "p0" });
+    await opened.store.raiseValueCap(id, 50, "p2", opened.clock.wallMs());
+    opened.clock.advance(msPerDay);
+    await opened.store.raiseValueCap(id, 50, "p3", opened.clock.wallMs());
+    const allValues = async () => (await opened.store.valueTotals(no)).map(({ value }) => value);
+    await spend(opened, keys[0], 6, { owner: "p1" });
+    // The first day's requests can still end.
+    await prune(opened);
+    expect((await allValues()).length).toBe(250);
+    if (late instanceof Hold) await opened.gateways[0]?.settle(late, settlement(late, 7));
+    expect((await audit(opened.store)).differences).toEqual([]);
+    opened.clock.advance(msPerDay);
+    await opened.store.raiseValueCap(id, 50, "p4", opened.clock.wallMs());
+    await prune(opened);
+    expect((await allValues()).toSorted()).toEqual(["p1", "p3", "p4"]);
+    expect(await usedOf(opened, idle.no)).toEqual({ u1: 5 });
+    await spend(opened, keys[0], 4, { owner: "p1" });
+    opened.clock.advance(msPerDay);
+    await prune(opened);
+    expect((await allValues()).toSorted()).toEqual(["p1", "p4"]);
+    await opened.refresh();
+    await spend(opened, keys[0], 100, { owner: "p0" });
+    expect(refusal(await hold(opened, keys[0], 1, { owner: "p0" })).code).toBe("limit_reached");
     expect((await audit(opened.store)).differences).toEqual([]);
   });
 

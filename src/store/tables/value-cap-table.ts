@@ -1,3 +1,4 @@
+import { msPerDay } from "../../base/clock.ts";
 import { periodStart } from "../../base/money/period.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
@@ -135,19 +136,25 @@ export function* removeValueCap(own: OwnStatements, id: string): Work<ValueCapRe
   return record;
 }
 
-/** Values that ended with their period, once the next one has some, and are reserved by nothing. Returns how many were deleted. */
-export function* pruneCapValues(own: OwnStatements, nowMs: number): Work<number> {
-  yield* begin(own);
-  const ended = yield* query(
-    `WITH latest AS MATERIALIZED (
-      SELECT v.cap_no, least(max(v.period_start_ms), max(sluice_period_start(c.period, $1::int8))) AS at
-      FROM cap_values v JOIN value_caps c ON c.no = v.cap_no GROUP BY v.cap_no
+/** Requests of a period can still end, and charge its values, for this long after it. */
+const lateChargesMs = msPerDay;
+
+/**
+ * Deletes values that ended with their period, a few at a time, unless something is reserved or raised. Those of a cap's
+ * latest period stay: a clock that is set back grants nothing twice. Returns how many were deleted.
+ */
+export function* pruneCapValues(own: OwnStatements, nowMs: number, limit: number): Work<number> {
+  const ended = `WITH latest AS MATERIALIZED (
+      SELECT c.no, least((SELECT max(period_start_ms) FROM cap_values WHERE cap_no = c.no), sluice_period_start(c.period, $1::int8)) AS at FROM value_caps c
     )
-    DELETE FROM cap_values WHERE later_used IS NULL ${own.isUnheld} AND extra_period_ms <= period_start_ms
-      AND period_start_ms < (SELECT latest.at FROM latest WHERE latest.cap_no = cap_values.cap_no) RETURNING cap_no`,
-    [nowMs],
-  );
-  return ended.length;
+    SELECT cap_no, value FROM cap_values JOIN latest ON latest.no = cap_no
+    WHERE period_start_ms < latest.at AND extra_period_ms < latest.at AND later_used IS NULL ${own.isUnheld} LIMIT $2::int8`;
+  const parameters = [nowMs - lateChargesMs, limit];
+  // Usually there are none, and then nothing is locked.
+  if ((yield* query(ended, parameters)).length === 0) return 0;
+  yield* begin(own);
+  const deletion = `DELETE FROM cap_values WHERE (cap_no, value) IN (${ended}) RETURNING cap_no`;
+  return (yield* query(deletion, parameters)).length;
 }
 
 /** Brings values back to the present that a wrong clock had moved ahead, as `returnToPresent` does with caps. */
