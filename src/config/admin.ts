@@ -117,7 +117,7 @@ function proxyHeader(
   if (name === null) return null;
   if (!isHeaderName(name)) problems.add(place, "must be the name of a header");
   if ((config.server?.trusted_proxies ?? []).length === 0) {
-    problems.add(place, "is believed from server.trusted_proxies alone; name the proxy there");
+    problems.add(place, "is trusted only from server.trusted_proxies; add the proxy there");
   }
   return name.toLowerCase();
 }
@@ -130,7 +130,7 @@ function checkedOidc(
   const issuer = URL.parse(oidc.issuer);
   const isLoopback = issuer !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(issuer.hostname);
   if (issuer === null || (issuer.protocol !== "https:" && !isLoopback)) {
-    problems.add("admin.oidc.issuer", "must be an https address; http is for this machine alone");
+    problems.add("admin.oidc.issuer", "must be an https URL; http is allowed only on this machine");
     return null;
   }
   return clientSecret === null ? null : { ...oidc, clientSecret };

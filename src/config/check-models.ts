@@ -83,7 +83,7 @@ class ModelChecks {
     for (const [index, name] of allow.entries()) {
       const at = `${path}.allow[${index}]`;
       if (!this.#isValid(at) || allowable.has(name) || openNames.test(name)) continue;
-      this.#add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
+      this.#add(at, `"${name}" is not a billable field${didYouMean(name, allowable)}`);
     }
   }
 
@@ -114,8 +114,7 @@ class ModelChecks {
       const at = `${path}.aliases[${index}]`;
       if (!this.#isValid(at)) continue;
       const earlier = this.#aliasedAt.get(alias);
-      if (this.#ids.has(alias))
-        this.#add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
+      if (this.#ids.has(alias)) this.#add(at, `"${alias}" is already a model's id; choose another alias`);
       else if (earlier !== undefined)
         this.#add(at, `"${alias}" is already an alias: ${this.#context.places.describe(earlier)}`);
       else this.#aliasedAt.set(alias, at);
@@ -137,7 +136,7 @@ class ModelChecks {
     if (typeof name !== "string" || !this.#isValid(path) || named.has(name)) return;
     this.#add(
       path,
-      `there is no [providers.${name}]${didYouMean(name, named) || "; add it, or name another"}`,
+      `[providers.${name}] does not exist${didYouMean(name, named) || "; add it, or use another"}`,
     );
   }
 
@@ -160,8 +159,7 @@ class ModelChecks {
     if (typeof price.tiers !== "object") return;
     for (const [tier, rates] of Object.entries(price.tiers)) {
       const at = `${path}.tiers.${tier}`;
-      if (isUsualTier(tier))
-        this.#add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
+      if (isUsualTier(tier)) this.#add(at, "is the default tier, priced by the model itself; remove it");
       else if (typeof rates === "object") this.#checkTokenPrice(rates, at);
     }
   }
@@ -202,7 +200,7 @@ class ModelChecks {
       if (fallback === model.id) this.#add(at, "a model cannot be its own fallback");
       else if (other === undefined) {
         const suggestion = didYouMean(fallback, this.#ids);
-        this.#add(at, `there is no model "${fallback}"${suggestion}`);
+        this.#add(at, `model "${fallback}" does not exist${suggestion}`);
       } else if (unserved.length > 0) this.#add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
     }
   }

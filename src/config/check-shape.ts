@@ -81,7 +81,7 @@ function foundInstead({ path, value, schema }: ValueError): string {
   if (Array.isArray(value)) return value.length === 0 ? ", not an empty one" : ", not a list";
   if (Object.getPrototypeOf(value) !== Object.prototype) return ", not a date";
   const isOneOfMany = (schema as DescribedSchema).items?.type === "object";
-  return isOneOfMany ? `, not a table; write [[${path.slice(1).replace(/\/\d+\//g, ".")}]]` : ", not a table";
+  return isOneOfMany ? `, not a table; use [[${path.slice(1).replace(/\/\d+\//g, ".")}]]` : ", not a table";
 }
 
 function foundString(value: string, schema: DescribedSchema): string {
@@ -90,7 +90,7 @@ function foundString(value: string, schema: DescribedSchema): string {
     return `, not ${JSON.stringify(value)}${didYouMean(value, choices)}`;
   }
   if (schema.pattern !== undefined && /^(?:env|file):/.test(value))
-    return "; only secrets may refer to the environment or a file";
+    return "; only secrets can refer to the environment or a file";
   if (schema.type === "string" || schema[expectedText] !== undefined) return "";
   return value === "" ? ", not an empty one" : ", not a string";
 }

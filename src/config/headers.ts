@@ -3,8 +3,7 @@ import type { LoadContext } from "./problems.ts";
 import { isReference, readSecret, type Secret } from "./secrets.ts";
 
 const secretName = /authorization|api-?key|token|secret|password/i;
-const unsendable =
-  "holds a line break or a character outside Latin-1, or is very long: no header can have that";
+const unsendable = "has a line break or a character outside Latin-1, or is too long for a header";
 
 /**
  * Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. `unset` says why a

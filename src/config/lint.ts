@@ -87,7 +87,8 @@ export function lintPrices({ models = [] }: ConfigFile, places: Places): string[
     return pricesOf(model, places.pathOfModel(model.id)).flatMap(([price, path]) => [
       ...unpriced(price, uses).map((warning) => `${places.describe(path)} ${warning}`),
       ...unused(price, uses).map(
-        (name) => `${places.describe(`${path}.${name}`)} is for nothing that it serves (${uses.join(", ")})`,
+        (name) =>
+          `${places.describe(`${path}.${name}`)} has no effect: the model serves only ${uses.join(", ")}`,
       ),
       ...belowOthers(price).map((warning) => `${places.describe(`${path}.images`)} ${warning}`),
     ]);

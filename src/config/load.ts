@@ -228,7 +228,7 @@ function skippedWarnings(
   return [...providers.skipped].map(([name, reason]) => {
     const lost = notServed.filter((model) => providersOf(model).includes(name)).map(({ id }) => id);
     const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
-    return `provider "${name}" is left out: ${reason}${models}`;
+    return `provider "${name}" is skipped: ${reason}${models}`;
   });
 }
 
@@ -254,5 +254,5 @@ function providersOf({ provider, deployments = [] }: ModelConfig): string[] {
 }
 
 function noModel({ models = [] }: ConfigFile): string {
-  return `there is no model to serve${models.length === 0 ? "; add [[models]] to the configuration" : ""}`;
+  return `no model to serve${models.length === 0 ? "; add [[models]] to the configuration" : ""}`;
 }

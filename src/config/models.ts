@@ -40,7 +40,7 @@ export function* buildModels(
     if (model.free || isNeverCharged(model)) continue;
     if (model.deployments.every((deployment) => deployment.price !== null)) continue;
     context.warnings.push(
-      `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; give it a price or say free = true`,
+      `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; set a price or free = true`,
     );
   }
   for (const model of models) {
@@ -50,7 +50,7 @@ export function* buildModels(
   const unpriced = models.filter((model) => lacksSearchPrice(model, providers)).map(({ id }) => `"${id}"`);
   if (unpriced.length > 0) {
     context.warnings.push(
-      `${unpriced.join(", ")}: no price.web_search, so the web search that agents such as Codex offer is left out of their requests; give ${unpriced.length === 1 ? "it" : "them"} one (USD per 1,000 calls)`,
+      `${unpriced.join(", ")}: no price.web_search, so the web search that agents such as Codex offer is dropped from their requests; set one (USD per 1,000 calls)`,
     );
   }
   return withoutMissingFallbacks(models);

@@ -117,8 +117,7 @@ function loadApiKeys(
     else context.problems.add(`providers.${name}.api_key${isPool ? `[${index}]` : ""}`, secret.message);
   }
   if (keys.length === 0) return missing.join(", ");
-  for (const reason of missing)
-    context.warnings.push(`provider "${name}" goes without one of its keys: ${reason}`);
+  for (const reason of missing) context.warnings.push(`provider "${name}" uses fewer keys: ${reason}`);
   return keys;
 }
 
@@ -172,7 +171,7 @@ function contradictions(
     // The cast holds because these are options too.
     const value = configured[name as VendorOptionName];
     if (value === undefined || value === expected) return [];
-    return `belongs to ${name} = ${JSON.stringify(expected)}, and ${name} is ${JSON.stringify(value)}; make them the same, or leave base_url out`;
+    return `belongs to ${name} = ${JSON.stringify(expected)}, and ${name} is ${JSON.stringify(value)}; set both to the same, or remove base_url`;
   });
 }
 

@@ -79,7 +79,7 @@ export const configSchema = table({
     ),
     user_headers: list(
       Type.String(),
-      "Headers in which a program names its end user, such as x-openwebui-user-email; believed from keys with `--user-headers`.",
+      "Headers in which a program names its end user, such as x-openwebui-user-email; trusted only from keys with `--user-headers`.",
     ),
     same_key_in_both_headers: choice(
       ["reject", "accept"],

@@ -55,14 +55,14 @@ function resolveReference(reference: string, sources: SecretSources, accept: Acc
   return {
     kind: "problem",
     message:
-      'a secret must not stand in this file; put it into the environment and write "env:NAME", ' +
-      'or into a file and write "file:/path"',
+      'secrets are not allowed in this file; put it into the environment and use "env:NAME", ' +
+      'or into a file and use "file:/path"',
   };
 }
 
 function fromEnvironment(name: string, env: Environment, accept: Accept): Secret {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    return { kind: "problem", message: 'after "env:" comes the name of an environment variable' };
+    return { kind: "problem", message: '"env:" needs the name of an environment variable' };
   }
   const value = env[name]?.trim() ?? "";
   if (value === "") return { kind: "unset", reason: `${name} is not set` };
@@ -77,7 +77,7 @@ function digestOf(secret: string): string {
 }
 
 function fromFile(path: string, { env, folder, files }: SecretSources, accept: Accept): Secret {
-  if (path === "") return { kind: "problem", message: 'after "file:" comes the path of a file' };
+  if (path === "") return { kind: "problem", message: '"file:" needs a path' };
   const file = resolvePath(folder, path, env);
   try {
     const value = readFileSync(file, "utf8").trim();
@@ -94,7 +94,7 @@ function fromFile(path: string, { env, folder, files }: SecretSources, accept: A
 function checkedLine(value: string, where: string): Secret {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   if (/[\u0000-\u001f\u007f]/.test(value)) {
-    return { kind: "problem", message: `${where} holds more than one line or a control character` };
+    return { kind: "problem", message: `${where} has more than one line or a control character` };
   }
   rememberSecret(value);
   return { kind: "value", value };

@@ -28,7 +28,7 @@ export function serverSettings(
   const configured = validFields(config.server, "server", context.problems);
   const server = decode(sections.server, config.server, "server", context);
   if (server.reusePort && process.platform !== "linux") {
-    context.problems.add("server.reuse_port", "works on Linux alone; give each process a port of its own");
+    context.problems.add("server.reuse_port", "works only on Linux; use a separate port for each process");
   }
   checkProxies(config, context);
   checkOrigins(config, context);

@@ -76,7 +76,7 @@ function urlFrom(text: string, path: string, context: LoadContext): string | nul
   if (passwordOf(text) === "") return checkedUrl(text, path, context);
   context.problems.add(
     path,
-    'holds a password, which must not stand here; write "env:NAME" or "file:/path", or put it into store.password',
+    'has a password, which is not allowed here; use "env:NAME" or "file:/path", or move it to store.password',
   );
   return null;
 }
@@ -111,7 +111,7 @@ function resolvePassword(
 ): StoreAddress["password"] {
   if (reference === undefined) return null;
   if (passwordOf(url) !== "") {
-    context.problems.add("store.password", "the store's URL holds a password already; give it once");
+    context.problems.add("store.password", "both store.url and store.password have a password; remove one");
     return null;
   }
   const atStart = secretAt("store.password", reference, context);

@@ -45,7 +45,7 @@ describe("config check", () => {
       [
         `✗ 2 problems in ${join(place.folder, "sluice.toml")}`,
         '  server.prot (line 2): unknown name, did you mean "port"?',
-        '  model "a", provider (line 5): there is no [providers.nobody]; add it, or name another\n',
+        '  model "a", provider (line 5): [providers.nobody] does not exist; add it, or use another\n',
       ].join("\n"),
     );
   });
@@ -88,14 +88,14 @@ describe("config check", () => {
     );
     const refused = await sluice(place, "config", "check");
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain('! provider "openai" is left out: NO_KEY is not set');
+    expect(refused.stderr).toContain('! provider "openai" is skipped: NO_KEY is not set');
     expect(refused.stderr).toContain("✗ NO_KEY is not set; set it, or pass --allow-missing-secrets");
     const asJson = await sluice(place, "config", "check", "--json");
     expect(asJson.code).toBe(1);
     expect(JSON.parse(asJson.stdout)).toMatchObject({ ok: false, missing_secrets: ["NO_KEY is not set"] });
     const { code, stdout } = await sluice(place, "config", "check", "--allow-missing-secrets");
     expect(code).toBe(0);
-    expect(stdout).toContain('! provider "openai" is left out: NO_KEY is not set');
+    expect(stdout).toContain('! provider "openai" is skipped: NO_KEY is not set');
   });
 
   test("passes without the secrets of the store and of stored responses, if that is allowed", async () => {
@@ -314,7 +314,7 @@ describe("models check", () => {
     expect(stdout).toMatch(/✓ +demo +demo-large +chat +\S+ m?s +answers/);
     const { code: refused, stderr } = await sluice(place, "models", "check", "demo-larg");
     expect(refused).toBe(1);
-    expect(stderr).toContain('there is no model "demo-larg", did you mean "demo-large"?');
+    expect(stderr).toContain('model "demo-larg" does not exist, did you mean "demo-large"?');
   });
 });
 

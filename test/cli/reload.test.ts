@@ -75,7 +75,7 @@ describe("after SIGHUP", () => {
     rmSync(secret);
     await reload(sluice, openai + demo + model);
     await waitFor(() => alarms().length === 1, "the alarm");
-    const warnings = [`provider "openai" is left out: ${secret} does not exist; not listed: gpt`];
+    const warnings = [`provider "openai" is skipped: ${secret} does not exist; not listed: gpt`];
     expect(JSON.parse(alarms()[0] ?? "{}")).toMatchObject({ providers: ["openai"], warnings });
     // What is taken out on purpose is none.
     writeFileSync(secret, "sk-of-mine");

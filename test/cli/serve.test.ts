@@ -156,7 +156,7 @@ describe("starting", () => {
       '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n',
     );
     const server = await start(where);
-    expect(server.output()).toContain('! provider "openai" is left out: NO_KEY is not set');
+    expect(server.output()).toContain('! provider "openai" is skipped: NO_KEY is not set');
     expect(server.output()).not.toContain("curl ");
   });
 

@@ -27,7 +27,7 @@ test("alerts are off, with a warning, if the address or the secret is not set", 
 
 test("an address in plain text, or none of the web, is refused without being repeated", () => {
   const plain = problemsOf(`[alerts]\nurl = "${url}"`);
-  expect(plain).toEqual([expect.stringContaining("alerts.url: a secret must not stand in this file")]);
+  expect(plain).toEqual([expect.stringContaining("alerts.url: secrets are not allowed in this file")]);
   const other = problemsOf('[alerts]\nurl = "env:ALERT_WEBHOOK_URL"', {
     env: { ALERT_WEBHOOK_URL: "ftp://canary" },
   });

@@ -58,7 +58,7 @@ describe("authentication", () => {
   test("what is no secret stands in the file, and the message says so in words", () => {
     const toml = azure(`resource = "r"\n${entra.replace(/tenant_id = "[^"]*"/, 'tenant_id = "env:TENANT"')}`);
     expect(problemsOf(toml, { env })).toEqual([
-      "providers.azure.tenant_id: must be letters, digits, . and - only; only secrets may refer to the environment or a file",
+      "providers.azure.tenant_id: must be letters, digits, . and - only; only secrets can refer to the environment or a file",
     ]);
     const bedrock = '[providers.b]\nkind = "bedrock"\nregion = "eu-central-1"\napi_key = "env:KEY"';
     expect(problemsOf(`${bedrock}\nguardrail = "gr1234"`, { env })).toEqual([
@@ -77,10 +77,10 @@ describe("authentication", () => {
   test("K03: a missing variable or file leaves the provider out, with a warning", () => {
     const { settings } = load(azure(`resource = "r"\n${entra}`));
     expect(settings.providers.size).toBe(0);
-    expect(settings.warnings[0]).toBe('provider "azure" is left out: SECRET is not set; not listed: gpt');
+    expect(settings.warnings[0]).toBe('provider "azure" is skipped: SECRET is not set; not listed: gpt');
     const none = load(azure('resource = "r"'));
     expect(none.settings.warnings[0]).toStartWith(
-      'provider "azure" is left out: it has no api_key or tenant_id or credentials',
+      'provider "azure" is skipped: it has no api_key or tenant_id or credentials',
     );
   });
 

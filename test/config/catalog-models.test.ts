@@ -143,7 +143,7 @@ describe("models by the built-in catalog", () => {
     ['models = "all"', "providers.openai.models:"],
     [
       'models = "catalog"\ncatalog = "opneai"',
-      'providers.openai.catalog: there is no catalog "opneai", did you mean "openai"?',
+      'providers.openai.catalog: catalog "opneai" does not exist, did you mean "openai"?',
     ],
     ['models = "catalog"\nmarkup = 0', "providers.openai.markup:"],
     ['models = "catalog"\nmarkup = 1.23456', "providers.openai.markup: must have four decimals at most"],

@@ -38,7 +38,7 @@ describe("an address that contradicts the vendor's own settings is warned about:
     ["https://aiplatform.googleapis.com", `${vertex}\nlocation = "us"`, "location", "global", "us"],
   ])("%s", (address, settings, option, said, configured) => {
     expect(warningsOf(`${settings}\nbase_url = "${address}"`)).toEqual([
-      `providers.p.base_url belongs to ${option} = "${said}", and ${option} is "${configured}"; make them the same, or leave base_url out`,
+      `providers.p.base_url belongs to ${option} = "${said}", and ${option} is "${configured}"; set both to the same, or remove base_url`,
     ]);
   });
 });

@@ -14,7 +14,7 @@ free = true`;
 
 /** Without what is said of a provider whose key is not set. */
 const doubts = (toml: string) =>
-  warningsOf(toml).filter((warning) => !/is left out|no model to serve/.test(warning));
+  warningsOf(toml).filter((warning) => !/is skipped|no model to serve/.test(warning));
 const claude = "anthropic.claude-opus-5-5-v1:0";
 
 describe("a model of Bedrock that its region does not have is warned about, also where no key is set:", () => {
@@ -161,22 +161,22 @@ describe("a price that nothing is charged by is warned about, and so is what has
       '["rerank"]',
       "{ characters = 1 }",
       "price has none of search_units, input, requests, so requests for rerank are rejected",
-      "price.characters is for nothing that it serves (rerank)",
+      "price.characters has no effect: the model serves only rerank",
     ],
     [
       '["generation"]',
       "{ input = 1, output = 1, search_units = 1 }",
-      "price.search_units is for nothing that it serves (generation)",
+      "price.search_units has no effect: the model serves only generation",
     ],
     [
       '["generation", "images"]',
       "{ input = 1, output = 1, images = 1, speech_minutes = 1 }",
-      "price.speech_minutes is for nothing that it serves (generation, images)",
+      "price.speech_minutes has no effect: the model serves only generation, images",
     ],
     [
       '["embeddings"]',
       "{ input = 1, image_input = 1 }",
-      "price.image_input is for nothing that it serves (embeddings)",
+      "price.image_input has no effect: the model serves only embeddings",
     ],
     [
       '["embeddings", "speech"]',
@@ -188,7 +188,7 @@ describe("a price that nothing is charged by is warned about, and so is what has
       '{ images = { "*" = 0.02, "high/1024x1024" = 0.167, "low/1024x1024" = 0.01 } }',
       'price.images has "*" = 0.02, below "high/1024x1024" = 0.167: variants without a row may cost the provider more; raise "*" to 0.167, or add their rows',
     ],
-    ['["moderations"]', "{ input = 1 }", "price.input is for nothing that it serves (moderations)"],
+    ['["moderations"]', "{ input = 1 }", "price.input has no effect: the model serves only moderations"],
   ])("%s, %s", (serves, price, ...words) => {
     expect(priced(serves, price)).toEqual(words.map((each) => `model "m", ${each}`));
   });
@@ -212,7 +212,7 @@ describe("a price that nothing is charged by is warned about, and so is what has
 [[models.deployments]]\nprovider = "p"\nprice = { characters = 1 }\n[[models.deployments]]\nprovider = "p"\nprice = { images = 1 }`;
     expect(warningsOf(toml)).toEqual([
       'model "m", deployments[1].price has none of characters, audio_output, requests, so requests for speech are rejected',
-      'model "m", deployments[1].price.images is for nothing that it serves (speech)',
+      'model "m", deployments[1].price.images has no effect: the model serves only speech',
     ]);
   });
 });

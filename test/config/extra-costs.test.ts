@@ -18,7 +18,7 @@ describe("a model without a price for searches", () => {
   test("is warned of where its provider has a search that agents offer, all in one line", () => {
     for (const kind of ["openai", "anthropic"]) {
       expect(warningsOf(modelOf(kind, price), { env }).filter(isAboutSearches)).toEqual([
-        '"m": no price.web_search, so the web search that agents such as Codex offer is left out of their requests; give it one (USD per 1,000 calls)',
+        '"m": no price.web_search, so the web search that agents such as Codex offer is dropped from their requests; set one (USD per 1,000 calls)',
       ]);
     }
     const [several, ...others] = warningsOf(modelOf("openai", price, ["a", "b"]), { env }).filter(
@@ -57,9 +57,9 @@ describe("what a model allows", () => {
   test("has a name that is known, so that a misspelled one is found", () => {
     for (const [name, suggestion] of [
       ["provder", 'did you mean "provider"?'],
-      ["temperature", "is no field that costs extra"],
-      ["tools.", "is no field that costs extra"],
-      ["google", "is no field that costs extra"],
+      ["temperature", "is not a billable field"],
+      ["tools.", "is not a billable field"],
+      ["google", "is not a billable field"],
     ]) {
       const [problem, ...others] = problemsOf(
         modelOf("openai", `${searching}\nallow = ["route", "${name}"]`),

@@ -30,8 +30,8 @@ describe("all problems are reported at once", () => {
       'SLUICE_PORT: must be a whole number from 0 to 65535, not "x"',
       "models[0].price.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",
       "models[0].price.output: must be a number from 0 to 1000000, not a string",
-      'models[0].provider: there is no [providers.opnai], did you mean "openai"?',
-      'models[1].fallbacks[0]: there is no model "missing-model"',
+      'models[0].provider: [providers.opnai] does not exist, did you mean "openai"?',
+      'models[1].fallbacks[0]: model "missing-model" does not exist',
       "models[1].fallbacks[1]: a model cannot be its own fallback",
       "models[1].id: is already the id of the model at line 11",
       "models[2].provider: missing; a model needs a provider, or [[models.deployments]]",
@@ -84,8 +84,8 @@ describe("all problems are reported at once", () => {
         provider + model("a", '["b", "x", "a", "x"]') + model("b", '["x", ""]') + model("c", '["y", 3]'),
       ).sort(),
     ).toEqual([
-      'models[0].aliases[0]: "b" is the id of a model; an alias needs a name of its own',
-      'models[0].aliases[2]: "a" is the id of a model; an alias needs a name of its own',
+      'models[0].aliases[0]: "b" is already a model\'s id; choose another alias',
+      'models[0].aliases[2]: "a" is already a model\'s id; choose another alias',
       'models[0].aliases[3]: "x" is already an alias: model "a", aliases[1] (line 7)',
       'models[1].aliases[0]: "x" is already an alias: model "a", aliases[1] (line 7)',
       "models[1].aliases[1]: must be a non-empty string",
@@ -139,7 +139,7 @@ describe("single rules", () => {
     [
       "a table in place of a list of tables",
       `[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\n[models.deployments]\nprovider = "demo"`,
-      "models[0].deployments: must be a list with at least one element, not a table; write [[models.deployments]]",
+      "models[0].deployments: must be a list with at least one element, not a table; use [[models.deployments]]",
     ],
     [
       "a name that is cut short",
@@ -205,7 +205,7 @@ describe("single rules", () => {
     [
       "a tier that is the usual one",
       '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { default = { input = 1, output = 1 } } }',
-      "models[0].price.tiers.default: is the usual tier, whose price is the model's own; name another, or leave it out",
+      "models[0].price.tiers.default: is the default tier, priced by the model itself; remove it",
     ],
     [
       "a tier's price that is too fine",
@@ -281,7 +281,7 @@ test("what one system alone can do is refused on the others, in words", () => {
   try {
     Object.defineProperty(process, "platform", { value: "win32" });
     expect(problemsOf(toml)).toEqual([
-      "server.reuse_port: works on Linux alone; give each process a port of its own",
+      "server.reuse_port: works only on Linux; use a separate port for each process",
     ]);
   } finally {
     Object.defineProperty(process, "platform", { value: platform });

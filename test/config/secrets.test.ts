@@ -32,7 +32,7 @@ describe("secrets", () => {
 
   test("a plain secret is refused with advice and is not repeated", () => {
     const [problem, ...more] = problemsOf(provider('"sk-canary-1234"'));
-    expect(problem).toStartWith("providers.openai.api_key: a secret must not stand in this file");
+    expect(problem).toStartWith("providers.openai.api_key: secrets are not allowed in this file");
     expect(problem).toContain("env:NAME");
     expect(problem).not.toContain("canary");
     expect(more).toEqual([]);
@@ -50,7 +50,7 @@ describe("secrets", () => {
 
   // As Latin-1, which heads are sent in, the second is "Po", a carriage return, and "et".
   test.each(["a\\nb", "Počet"])("a header's value that no head can have is refused: %s", (value) => {
-    const said = /^providers\.openai\.headers\.X-Title: holds a line break or a character outside Latin-1/;
+    const said = /^providers\.openai\.headers\.X-Title: has a line break or a character outside Latin-1/;
     expect(problemsOf(provider('"env:KEY"', `headers = { X-Title = "${value}" }`))).toEqual([
       expect.stringMatching(said),
     ]);
@@ -73,7 +73,7 @@ describe("a provider whose key is not set", () => {
     expect(settings.models[0]?.deployments.map((deployment) => deployment.provider)).toEqual(["demo"]);
     expect(settings.models[0]?.fallbacks).toEqual([]);
     expect(settings.warnings).toEqual([
-      'provider "openai" is left out: OPENAI_API_KEY is not set; not listed: gpt',
+      'provider "openai" is skipped: OPENAI_API_KEY is not set; not listed: gpt',
     ]);
   });
 
@@ -87,12 +87,12 @@ describe("a provider whose key is not set", () => {
   test("keeps working with the rest of its pool", () => {
     const { settings } = load(provider('["env:ONE", "env:TWO"]'), { env: { TWO: "2" } });
     expect(settings.providers.get("openai")?.apiKeys).toEqual(["2"]);
-    expect(settings.warnings[0]).toBe('provider "openai" goes without one of its keys: ONE is not set');
+    expect(settings.warnings[0]).toBe('provider "openai" uses fewer keys: ONE is not set');
   });
 
   test("is left out when the vendor's own address has no api_key, but not behind an address of one's own", () => {
     const bare = '[providers.openai]\nkind = "openai"\n';
-    expect(load(bare).settings.warnings[0]).toBe('provider "openai" is left out: it has no api_key');
+    expect(load(bare).settings.warnings[0]).toBe('provider "openai" is skipped: it has no api_key');
     const { settings } = load(`${bare}base_url = "http://127.0.0.1:1/v1"`);
     expect(settings.providers.get("openai")?.apiKeys).toEqual([]);
   });
@@ -113,14 +113,12 @@ describe("warnings", () => {
   test("a model without a price is reported, because credit keys cannot use it", () => {
     const { settings } = load('[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"');
     expect(settings.warnings).toEqual([
-      'model "m" (line 3) has no price, so credit keys cannot use it; give it a price or say free = true',
+      'model "m" (line 3) has no price, so credit keys cannot use it; set a price or free = true',
     ]);
   });
 
   test("a configuration without any model is reported", () => {
-    expect(load("").settings.warnings).toEqual([
-      "there is no model to serve; add [[models]] to the configuration",
-    ]);
+    expect(load("").settings.warnings).toEqual(["no model to serve; add [[models]] to the configuration"]);
   });
 
   test("an address that will not match what its kind appends is reported", () => {

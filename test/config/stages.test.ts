@@ -84,7 +84,7 @@ free = true
     'model "wrong", provider (line 13)',
   ]);
   expect(settings.warnings).toEqual([
-    'provider "openai" is left out: NOT_SET is not set; not listed: gpt',
-    'model "unpriced" (line 8) has no price, so credit keys cannot use it; give it a price or say free = true',
+    'provider "openai" is skipped: NOT_SET is not set; not listed: gpt',
+    'model "unpriced" (line 8) has no price, so credit keys cannot use it; set a price or free = true',
   ]);
 });

@@ -49,8 +49,8 @@ describe("the store", () => {
     given: Parameters<typeof load>[1],
     said: string,
   ])[] = [
-    ["a password in the file", file(`url = "${secret}"`), {}, "store.url: holds a password"],
-    ["a password on the command line", "", { flags: { store: secret } }, "--store: holds a password"],
+    ["a password in the file", file(`url = "${secret}"`), {}, "store.url: has a password"],
+    ["a password on the command line", "", { flags: { store: secret } }, "--store: has a password"],
     ["a variable that is not set", file('url = "env:NOWHERE"'), {}, "store.url: NOWHERE is not set"],
     [
       "a password that is not set",
@@ -62,7 +62,7 @@ describe("the store", () => {
       "a plain password",
       file(`url = "${plain}"\npassword = "hunter2"`),
       {},
-      "store.password: a secret must not",
+      "store.password: secrets are not allowed",
     ],
     [
       "a password with a bare %",
@@ -81,7 +81,7 @@ describe("the store", () => {
       "two passwords",
       file('url = "env:DATABASE_URL"\npassword = "env:PG"'),
       { env: { DATABASE_URL: secret, PG: "x" } },
-      "store.password: the store's URL holds a password already",
+      "store.password: both store.url and store.password have a password",
     ],
   ];
   for (const [what, toml, given, said] of refused) {
@@ -98,6 +98,6 @@ describe("the store", () => {
     writeFileSync(join(cwd, "sluice.toml"), `${file(`url = "${plain}"`)}[server]\nport = "no"\n`);
     expect(locateStore({ env: {}, cwd })).toEqual({ url: plain, password: null, prepare: true });
     expect(locateStore({ env: {}, cwd, store: "postgres://a@b/c" })?.url).toBe("postgres://a@b/c");
-    expect(() => locateStore({ env: {}, cwd, store: secret })).toThrow("holds a password");
+    expect(() => locateStore({ env: {}, cwd, store: secret })).toThrow("has a password");
   });
 });

@@ -38,6 +38,21 @@ const avoided: readonly Phrase[] = [
   phrase(/\b(that|those) of\b/i, "Name the thing again: the key shares the budget of account acc_1."),
 ];
 
+/** Phrases that no string uses. */
+const avoidedInStrings: readonly Phrase[] = [
+  phrase(/\btakes? no\b/i, "is not supported by this model's provider"),
+  phrase(/\bmay not (?:use|have|be|sign|make|open|stand)\b/i, "This key cannot use model …."),
+  phrase(
+    /\bleft out\b|\bleave (?:it|them|the \w+) out\b/i,
+    "dropped (fields), skipped (providers) / Remove it.",
+  ),
+  phrase(/\b(?:be|was|were|is|are|being) asked for\b|; ask for\b/i, "requested"),
+  phrase(/\bfor ever\b|\bagain shortly\b|\bretry shortly\b/i, "forever / Retry in 5 s."),
+  phrase(/\b(?:provider|host|service|server) answered\b/i, "The provider returned 404."),
+  phrase(/["`]write (?:a|an|names|credits|at most)\b/i, "Use a duration such as 30d. / Must be at most 5."),
+  phrase(/(?<!there )\bis no (?!longer\b)/i, "is not a file / does not exist"),
+];
+
 /** Phrases that no page uses. */
 const avoidedInPages: readonly Phrase[] = [
   phrase(/\btold\b/i, "reported"),
@@ -104,6 +119,12 @@ test.each([...avoided])("no string says $pattern", (avoidedPhrase) => {
     uses(code, avoidedPhrase, ({ text }) => stringsIn(text)),
     `write: ${avoidedPhrase.instead}`,
   ).toEqual([]);
+});
+
+test.each([...avoidedInStrings])("no string says $pattern", (avoidedPhrase) => {
+  const code = sources.filter(({ isComment }) => !isComment);
+  const found = uses(code, avoidedPhrase, ({ text }) => stringsIn(text));
+  expect(found, `write: ${avoidedPhrase.instead}`).toEqual([]);
 });
 
 test.each([...avoided])("no comment says $pattern", (avoidedPhrase) => {

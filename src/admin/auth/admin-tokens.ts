@@ -57,7 +57,10 @@ export async function revokeAdminToken(
   const tokens = await store.admin.listTokens();
   const token = tokens.find(({ id }) => id === name) ?? tokens.findLast(({ label }) => label === name);
   if (token === undefined) {
-    throw new OperationError("unknown_token", `there is no token "${name}"; list them to see their ids`);
+    throw new OperationError(
+      "unknown_token",
+      `token "${name}" does not exist; run \`sluice admin-tokens list\``,
+    );
   }
   const revokedAtMs = token.revokedAtMs ?? clock.wallMs();
   await store.admin.revokeToken(token.id, revokedAtMs);

@@ -65,7 +65,7 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
   if (tag !== undefined) {
     const [pair] = Object.entries(tagsFromTexts([tag]) ?? {});
     if (pair === undefined)
-      throw invalidInput("write a tag as NAME=VALUE, each of 1 to 64 letters, digits or _.:@-");
+      throw invalidInput("use a tag such as NAME=VALUE, each of 1 to 64 letters, digits or _.:@-");
     return { label: tagPrefix + pair[0], value: pair[1] };
   }
   const label = each ?? "";
@@ -130,7 +130,7 @@ function rejectSame(
 export async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
   const cap = (await store.valueCaps()).find((each) => each.id === id);
   if (cap === undefined)
-    throw new OperationError("unknown_cap", `there is no cap ${id}; list them to see their ids`);
+    throw new OperationError("unknown_cap", `cap ${id} does not exist; run \`sluice caps list\``);
   return cap;
 }
 

@@ -97,7 +97,7 @@ const overviewQuery = Type.Object({
 });
 
 const onlyOwnFigures = () =>
-  new AdminError(403, "role_needed", "Members cannot ask for the prices of other models.");
+  new AdminError(403, "role_needed", "Members cannot request the prices of other models.");
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overviewOf = overviews(deps);

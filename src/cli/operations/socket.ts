@@ -63,7 +63,7 @@ export class SocketTransport implements Transport {
       if (isUnserved(error)) throw error;
       const { pid } = this.gateway;
       const outcome =
-        method === "GET" ? "" : "; the change may or may not take effect: check before you repeat it";
+        method === "GET" ? "" : "; the change can still take effect: check before you repeat it";
       if (hung.signal.aborted)
         throw new CommandError(`the gateway (process ${pid}) does not respond${outcome}`);
       throw new CommandError(`the gateway (process ${pid}) ended before it responded${outcome}`);

@@ -45,7 +45,7 @@ async function refresh(url: string, { env }: Terminal): Promise<SavedSignIn> {
   }
   if (saved.accessEndsAtMs > Date.now()) return saved;
   throw new CommandError(
-    `${url} does not refresh the token at the moment; try again, or run sluice login ${url} --sign-in`,
+    `${url} could not refresh the token; try again, or run sluice login ${url} --sign-in`,
   );
 }
 

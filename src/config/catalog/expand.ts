@@ -142,7 +142,7 @@ function unknownCatalog({ kind, catalog }: ProviderConfig): string {
   const known = catalogNames();
   const list = `the built-in catalogs are ${known.join(", ")}`;
   if (catalog === undefined) return `missing; kind "${kind}" has no catalog of its own, and ${list}`;
-  return `there is no catalog "${catalog}"${didYouMean(catalog, known) || `; ${list}`}`;
+  return `catalog "${catalog}" does not exist${didYouMean(catalog, known) || `; ${list}`}`;
 }
 
 /** The catalog has the prices of the endpoint for the whole world. */

@@ -12,7 +12,7 @@ const minStoreBytes = 1_000_000;
 export const contentSchema = section({
   record: choice(
     contentLevels,
-    "all: every request; failed: only requests that did not complete; none: only what keys and accounts ask for.",
+    "all: every request; failed: only requests that did not complete; none: only what keys and accounts turn on.",
     "all",
   ),
   sample: fraction("The share of requests that is recorded, from 0 to 1.", {

@@ -41,7 +41,7 @@ const upstreamModelSettings = {
 
 export const deploymentSchema = table({
   provider: Type.String({ minLength: 1, description: "A name under [providers]." }),
-  upstream_model: named("The provider's name; default: the model's id."),
+  upstream_model: named("The model's name at the provider; default: the model's id."),
   ...upstreamModelSettings,
   priority: whole("Lower numbers are tried first.", { minimum: 0, default: 1 }),
   weight: whole("Share of requests within one priority.", { minimum: 1, default: 1 }),
@@ -86,7 +86,7 @@ export const modelSchema = table({
     }),
   ),
   provider: named("A name under [providers], if there is one deployment only."),
-  upstream_model: named("The provider's name; default: id."),
+  upstream_model: named("The model's name at the provider; default: id."),
   ...upstreamModelSettings,
   deployments: Type.Optional(Type.Array(deploymentSchema, { minItems: 1 })),
   fallbacks: list(name, "Other models to try when all deployments fail."),

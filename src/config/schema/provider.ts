@@ -66,7 +66,7 @@ export const providerSchema = table({
       },
     ),
   ),
-  catalog: named("Whose list prices these are, such as mistral; default: by the kind."),
+  catalog: named("The catalog to use, such as mistral; default: by kind."),
   cost_factor: factor(
     "Multiplies the list prices to what this provider bills, such as 1.1 for a regional endpoint; at most four decimals.",
   ),

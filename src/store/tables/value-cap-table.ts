@@ -197,7 +197,7 @@ function* begin(own: OwnStatements): Work<void> {
 
 export function* requireValueCap(id: string): Work<ValueCapRecord> {
   const [row] = yield* query<CapRow>(`${selectCaps} WHERE c.id = $1`, [id]);
-  if (row === undefined) throw new StoreError("unknown_cap", `There is no cap ${id}.`);
+  if (row === undefined) throw new StoreError("unknown_cap", `Cap ${id} does not exist.`);
   return recordOf(row);
 }
 

@@ -18,7 +18,7 @@ export function rejectionOf(body: JsonObject): DemoError | null {
   const wantsAlternatives = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
   if (body["logprobs"] !== true && !wantsAlternatives) return null;
   const param = wantsAlternatives ? "top_logprobs" : "logprobs";
-  return reject(param, "The demo is not a model, so its words have no probabilities. Leave them out.");
+  return reject(param, "The demo is not a model, so its words have no probabilities. Remove the field.");
 }
 
 function reject(param: string, message: string): DemoError {

@@ -118,8 +118,10 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   );
   expect(await refused(admin, `/caps/${id}`, {}, "PATCH")).toMatch(/nothing to change/i);
   expect(await refused(admin, `/caps/${one.id}`, { values: 3 }, "PATCH")).toMatch(/leave out values/);
-  expect(await refused(admin, "/caps/cap_nothing", { limit: 3 }, "PATCH")).toMatch(/there is no cap/i);
-  expect(await refused(admin, "/caps/cap_nothing", {}, "DELETE")).toMatch(/there is no cap/i);
+  expect(await refused(admin, "/caps/cap_nothing", { limit: 3 }, "PATCH")).toMatch(
+    /cap cap_nothing does not exist/i,
+  );
+  expect(await refused(admin, "/caps/cap_nothing", {}, "DELETE")).toMatch(/cap cap_nothing does not exist/i);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1 })).toContain("note");
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/why/i);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 0, note: "x" })).toContain("amount");

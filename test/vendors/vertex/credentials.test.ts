@@ -127,9 +127,7 @@ describe("the configuration", () => {
       "providers.vertex: credentials and api_key belong to different ways to authenticate; keep one of them",
     ]);
     const { settings } = load(vertex('project = "p"\ncredentials = "file:/nowhere/sa.json"'), { env });
-    expect(settings.warnings[0]).toStartWith(
-      'provider "vertex" is left out: /nowhere/sa.json does not exist',
-    );
+    expect(settings.warnings[0]).toStartWith('provider "vertex" is skipped: /nowhere/sa.json does not exist');
     expect(load(vertex(""), { env }).settings.warnings[0]).toContain("it has no credentials or api_key");
   });
 

@@ -25,7 +25,10 @@ export async function checkSignIn(deps: Deps, person: PersonIdentity): Promise<K
   const { admin } = deps.settings();
   const terms = memberKeyTerms(person, admin);
   if (terms === null || !mayHoldKeys(person, admin)) {
-    throw new OperationError("not_allowed", `${person.user} may not sign programs in here; ask an operator`);
+    throw new OperationError(
+      "not_allowed",
+      `${person.user} is not allowed to sign in programs here; ask an operator`,
+    );
   }
   // Restores the key of someone who had lost their role, and has it again.
   await refreshSignIn(deps, person, admin);
@@ -69,7 +72,8 @@ export async function signInKey(deps: Deps, person: PersonIdentity, address: str
     const known = keys.byId(id);
     if (known !== null) return known;
     const terms = memberKeyTerms(person, settings().admin);
-    if (terms === null) throw new OperationError("not_allowed", `${person.user} may not have a key here`);
+    if (terms === null)
+      throw new OperationError("not_allowed", `${person.user} is not allowed to have a key here`);
     try {
       const spec = { ...specFor(terms), id, label, owner: person.user, sinceRevision };
       const { key } = await createKeyOn(deps, spec, settings().named);

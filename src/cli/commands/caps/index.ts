@@ -27,24 +27,24 @@ type Written = Pick<NewCapBody, "limit" | "period"> & { readonly models: string 
 function writtenCap(text: string): Written {
   const [, amount, period, models] = /^(\d+(?:\.\d{1,9})?)\/(day|week|month)(?::(.+))?$/.exec(text) ?? [];
   if (amount === undefined)
-    throw new InvalidArgumentError("Write a cap as 20/day or '40/month:claude-opus-*'.");
+    throw new InvalidArgumentError("Use a cap such as 20/day or '40/month:claude-opus-*'.");
   return { limit: Number(amount), period: period as Written["period"], models: models ?? null };
 }
 
 function wholeNumber(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 10_000) return Number(text);
-  throw new InvalidArgumentError("Write a number from 1 to 10000.");
+  throw new InvalidArgumentError("Use a number from 1 to 10000.");
 }
 
 function amountAboveZero(text: string): number {
   if (/^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
-  throw new InvalidArgumentError("Write an amount above 0, such as 20 or 0.5.");
+  throw new InvalidArgumentError("Use an amount above 0, such as 20 or 0.5.");
 }
 
 function shareOf(text: string): number {
   const [, percent] = /^(\d{1,3})%?$/.exec(text) ?? [];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100;
-  throw new InvalidArgumentError("Write a share such as 80%.");
+  throw new InvalidArgumentError("Use a share such as 80%.");
 }
 
 type AddOptions = DataOptions & Omit<NewCapBody, "limit" | "period" | "models">;
