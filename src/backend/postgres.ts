@@ -37,7 +37,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
   });
   try {
-    const { keys, signIns, revision } = await store.load();
+    const { keys, signIns, valueCaps, revision } = await store.load();
     const clockChecks = new Repeating();
     let wasBehind = false;
     const checkClock = async () => {
@@ -65,7 +65,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     });
     return {
       store,
-      accounts: new SharedAccounts({ node, clock, keys, written: () => store.written() }),
+      accounts: new SharedAccounts({ node, clock, keys, valueCaps, written: () => store.written() }),
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
       get node() {

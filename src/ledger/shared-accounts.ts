@@ -42,7 +42,7 @@ export interface SharedAccountsOptions {
   >;
   readonly clock: Clock;
   readonly keys: readonly KeyRecord[];
-  readonly valueCaps?: readonly ValueCapRecord[];
+  readonly valueCaps: readonly ValueCapRecord[];
   /** Other queued writes, which must be durable before a charge's response is sent. */
   readonly written?: Store["written"];
   /** How often progress is journaled. */
@@ -83,7 +83,7 @@ export class SharedAccounts implements Accounts {
     this.#written = written;
     this.#clock = clock;
     this.#know(keys);
-    this.#valueCaps.set(options.valueCaps ?? [], []);
+    this.#valueCaps.set(options.valueCaps, []);
     this.#progress = new ProgressNotes({
       clock,
       tickMs,

@@ -39,7 +39,7 @@ export async function openByClock(
       }),
     ),
   );
-  const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [] }));
+  const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [], valueCaps: [] }));
   return {
     clock,
     store,

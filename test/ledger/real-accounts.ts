@@ -30,10 +30,10 @@ export async function openAccounts(dir: string, where: string): Promise<RealAcco
     rules: moneyRules,
     report: () => {},
   });
-  const { keys } = await store.load();
+  const { keys, valueCaps } = await store.load();
   return {
     store,
-    accounts: new SharedAccounts({ node, clock, keys }),
+    accounts: new SharedAccounts({ node, clock, keys, valueCaps }),
     close: async () => {
       await node.leave();
       await store.close();

@@ -43,6 +43,7 @@ function accountsOver(
   const accounts = new SharedAccounts({
     clock: new FakeClock(),
     keys: [credit, budget],
+    valueCaps: [],
     ...more,
     node: {
       trouble: null,

@@ -51,7 +51,7 @@ class SharedSimulation {
     this.#database = database;
     this.#random = random;
     this.#model = new AccountsModel();
-    this.#accounts = new SharedAccounts({ node: database.node, clock: this.#clock, keys: [] });
+    this.#accounts = new SharedAccounts({ node: database.node, clock: this.#clock, keys: [], valueCaps: [] });
   }
 
   static async run(database: Database, seed: number): Promise<AccountsModel> {
