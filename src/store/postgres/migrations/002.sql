@@ -158,10 +158,10 @@ CREATE TRIGGER background_deleted AFTER DELETE ON background_responses FOR EACH 
 CREATE TABLE value_caps (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   id text NOT NULL UNIQUE,
-  -- One of both, or none for the whole gateway.
+  -- At most one of both; NULL for both means the whole gateway.
   account_no int,
   key_no int,
-  -- The whole gateway: whether it counts credit accounts or token budgets.
+  -- 'credit' or 'token_budget': the unit of `amount`, in every scope. Spend of accounts of the other mode is not counted.
   mode text NOT NULL,
   -- owner, user, or tag:NAME.
   label text NOT NULL,

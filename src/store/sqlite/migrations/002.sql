@@ -82,10 +82,10 @@ END;
 CREATE TABLE value_caps (
   no INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
-  -- One of both, or none for the whole gateway.
+  -- At most one of both; NULL for both means the whole gateway.
   account_no INTEGER REFERENCES accounts (no),
   key_no INTEGER REFERENCES keys (no),
-  -- The whole gateway: whether it counts credit accounts or token budgets.
+  -- 'credit' or 'token_budget': the unit of `amount`, in every scope. Spend of accounts of the other mode is not counted.
   mode TEXT NOT NULL,
   -- owner, user, or tag:NAME.
   label TEXT NOT NULL,
