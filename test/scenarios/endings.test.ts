@@ -298,7 +298,8 @@ describe("what is kept", () => {
     expect(attempts[0]?.provider_message?.length).toBeLessThanOrEqual(500);
     await traffic.completed(key);
     await sluice.cli("backup", join(sluice.folder, "copy.db"));
-    const files = readdirSync(join(sluice.folder, "data")).map((name) => join(sluice.folder, "data", name));
+    const kept = readdirSync(join(sluice.folder, "data"), { withFileTypes: true });
+    const files = kept.filter((entry) => entry.isFile()).map(({ name }) => join(sluice.folder, "data", name));
     for (const file of [...files, join(sluice.folder, "copy.db")]) {
       if (!existsSync(file)) continue;
       const bytes = readFileSync(file, "latin1");
