@@ -2,7 +2,6 @@ import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { isBilled } from "../../src/dialects/errors/failure.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../src/dialects/translation/stream-translator.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
@@ -28,7 +27,6 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   const translator = translationOf(golden, body).stream();
   const decoder = new SseDecoder();
   let text = "";
-  let failure: unknown = null;
   try {
     for (const frame of [...decoder.push(stream), ...decoder.end()]) {
       if (!translator.ended) text += translator.push(frame);
@@ -38,10 +36,9 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     text += translator.failure(error, "req_1", null);
-    failure = error;
+    translator.meter.fail(error);
   }
-  const { partialUsage: usage } = translator.meter;
-  const started = translator.meter.started || isBilled(failure);
+  const { partialUsage: usage, started } = translator.meter;
   return { text, produced: translator.meter.takeProduced(), started, usage };
 }
 
