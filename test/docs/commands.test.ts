@@ -42,6 +42,7 @@ beforeAll(async () => {
   await answer.text();
   await sluice.cli("keys", "update", key.id, "--cap", "5/day");
   await sluice.cli("accounts", "create", "--mode", "credit", "--label", "zephyr");
+  const { id: cap } = await sluice.cliJson<{ id: string }>("caps", "add", "20/day", "--each", "owner");
   const recorded = ["requests", "show", answer.headers.get("x-request-id") ?? "", "--content"];
   await waitFor(async () => (await sluice.cli(...recorded)).code === 0, "the content to be recorded");
   mkdirSync(join(sluice.folder, "backups"));
@@ -51,6 +52,7 @@ beforeAll(async () => {
   names = {
     slu_8fK2mQ0x: key.id,
     req_0f3K9xTz: answer.headers.get("x-request-id") ?? "",
+    cap_0f3K9xTz: cap,
     "http://127.0.0.1:8787": sluice.url,
     "/var/lib/sluice": join(sluice.folder, "data"),
     "/var/backups": join(sluice.folder, "backups"),

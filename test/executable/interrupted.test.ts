@@ -108,7 +108,7 @@ for (const dialect of dialects) {
       { amount: -soFar, outcome: "interrupted", basis: "estimated", request_id: id },
     ]);
     expect(journaled()).toBe(0);
-    const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';
+    const told = '"interrupted":1,"msg":"the last process stopped with requests in progress';
     await sluice.told(told);
     expect((await sluice.run("ledger", "audit")).code).toBe(0);
   }, 120_000);

@@ -467,7 +467,7 @@ describe("the settings", () => {
       await world.reload((config) => `${setting}\n${config}`);
       const { error } = await create({ input: "Two", previous_response_id: before.id });
       expect(error).toMatchObject({ code: "invalid_request", param: "previous_response_id" });
-      expect(error.message).toContain("No responses are kept here");
+      expect(error.message).toContain("does not store responses");
       expect((await call("GET", before.id)).body.error).toMatchObject({ code: "not_found" });
       const sums = await world.running.store.turns.sums(caller.key.id, Date.now());
       const after = await create({ input: "Three" });

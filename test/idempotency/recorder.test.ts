@@ -159,7 +159,7 @@ testEachJournal(
     const later = newIdempotency(bench);
     await ask(key, "fourth", 100_000, later);
     await expect(later.claim(requestOf(key, { idempotencyKey: "fourth" }))).rejects.toThrow(
-      "no room to keep",
+      "no room to store",
     );
     // What has expired is deleted, and makes room again.
     bench.clock.advance(25 * 3_600_000);

@@ -184,7 +184,7 @@ describe("an exported ledger", () => {
       const file = ledger.nextFile();
       writeFileSync(file, text.slice(0, length));
       const place = ledger.nextPlace();
-      expect((await refusal(importFrom(file, place))).message).toContain("is truncated or was changed");
+      expect((await refusal(importFrom(file, place))).message).toContain("is truncated or was modified");
       expect(existsSync(place.dir)).toBe(false);
     }
   });
@@ -290,7 +290,7 @@ describe("an exported ledger", () => {
       expect(refused.message).toContain("was not written by `sluice store export`");
     }
     expect((await refusal(importFrom("/nowhere/ledger.jsonl", ledger.nextPlace()))).message).toContain(
-      "no file",
+      "does not exist",
     );
   });
 

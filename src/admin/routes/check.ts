@@ -63,6 +63,7 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
 
 /** A value that is not a number stays text, and is rejected by the check. */
 function convertValue(schema: TSchema, text: string): string | number {
+  if (KindGuard.IsNumber(schema)) return /^\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
   return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 
