@@ -143,7 +143,9 @@ describe("an account", () => {
         expect(await shape()).toEqual([first, both]);
         expect(await shape(2)).toEqual([first, both]);
         expect(await shape(1)).toEqual([first, { keys: [], hasMoreKeys: true, caps: 1, posted: 25 }]);
-        await expect(store.readAccounts([key.accountId, "acc_none"])).rejects.toThrow("Account acc_none does not exist");
+        await expect(store.readAccounts([key.accountId, "acc_none"])).rejects.toThrow(
+          "Account acc_none does not exist",
+        );
       }),
   );
 });
