@@ -50,7 +50,7 @@ describe("keys adjust", () => {
     expect((await sluice(place, "keys", "adjust", prefix, "-1", "--note", "over")).code).toBe(0);
     const { code, stderr } = await sluice(place, "keys", "adjust", prefix, "-0.000000001", "--note", "more");
     expect(code).toBe(1);
-    expect(stderr).toContain(`${prefix} has 0 credits`);
+    expect(stderr).toContain(`${prefix} has only 0 credits`);
     expect(await entries(place)).toHaveLength(2);
   });
 
@@ -72,7 +72,7 @@ describe("keys adjust", () => {
     ["without a note", ["-1"], "--note"],
     ["with an empty note", ["-1", "--note", " "], "needs a note"],
     ["by nothing", ["0", "--note", "n"], "must not be 0"],
-    ["by a comma", ["-2,5", "--note", "n"], "behind a point"],
+    ["by a comma", ["-2,5", "--note", "n"], "Use a decimal point"],
     ["by a word", ["-five", "--note", "n"], "Use credits such as 5"],
   ];
   for (const [why, args, said] of misused) {

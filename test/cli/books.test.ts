@@ -340,7 +340,7 @@ describe("backup and restore", () => {
     for (const name of ["precious", "sluice-data"]) {
       const foreign = await sluice(from, "restore", name, "--yes");
       expect(foreign.code).toBe(1);
-      expect(foreign.stderr).toContain("not a copy of a Sluice database");
+      expect(foreign.stderr).toContain("is not a Sluice database");
     }
     await sluice(from, "backup", "good.db");
     const unasked = (await sluice(from, "restore", "good.db")).stderr;

@@ -61,7 +61,7 @@ test("a file that is no backup is refused, and the gateway goes on undisturbed",
   const file = join(sluice.folder, "sluice.toml");
   const { code, stderr } = await sluice.cli("restore", file, "--yes");
   expect(code).toBe(1);
-  expect(stderr).toContain("not a copy of a Sluice database");
+  expect(stderr).toContain("is not a Sluice database");
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
 });
 

@@ -76,7 +76,7 @@ test("totals that disagree with one another are found without reading the histor
     "accounts SET posted = -1, purchased = 39",
   ]) {
     intruder.run(`UPDATE ${wrong}`);
-    await expect(check()).rejects.toThrow(`does not add up for ${key.id}`);
+    await expect(check()).rejects.toThrow(`The ledger of ${key.id} is inconsistent`);
     intruder.run("UPDATE accounts SET posted = 60, purchased = 100, used = 40, period_used = 40");
     intruder.run("UPDATE key_sums SET day_spend = 40");
   }
@@ -137,6 +137,6 @@ test("what a key is given in its life is bounded, in words", async () => {
   rich.close();
   const topUp = { keyId: key.id, amountNano: 1, reference: null, note: null, atMs: 0 };
   await expect(bench.operator.recordTopUp({ ...topUp, amountNano: 1_000_000 })).rejects.toThrow(
-    "at most 1000000000 credits in its life",
+    "at most 1000000000 credits in total",
   );
 });

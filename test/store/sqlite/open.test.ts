@@ -49,7 +49,7 @@ describe("opening", () => {
   });
 
   test("fails when a setting does not hold, as a log beside the file cannot in memory", () => {
-    expect(() => openConnection(":memory:", { busyTimeoutMs: 10 })).toThrow("refused journal_mode = wal");
+    expect(() => openConnection(":memory:", { busyTimeoutMs: 10 })).toThrow("rejected journal_mode = wal");
   });
 });
 

@@ -66,6 +66,6 @@ test("what is no copy is refused before it is handed in", async () => {
   const { dir } = await folderWithCopy();
   const file = join(dir, "text");
   await Bun.write(file, "only text, and not a database");
-  await expect(stageRestore({ dir, from: file, nowMs })).rejects.toThrow("not a copy of a Sluice database");
+  await expect(stageRestore({ dir, from: file, nowMs })).rejects.toThrow("is not a Sluice database");
   expect(hasStagedRestore(dir)).toBe(false);
 });

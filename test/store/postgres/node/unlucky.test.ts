@@ -33,7 +33,7 @@ describe("a node's health", () => {
     health.attempted("money", null);
     expect(health.trouble).toBeNull();
     health.state = "leaving";
-    expect(health.trouble?.reason).toContain("leaving");
+    expect(health.trouble?.reason).toContain("shutting down");
   });
 
   test("takes a pause of this process for no silence of the database, and signs of life that are missing for one", () => {
