@@ -163,7 +163,11 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   },
   balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", resolvedText: below80 },
   budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", resolvedText: below80 },
-  cap_threshold: { ...limited, about: "80, 95 or 100% of a cap is used.", resolvedText: below80 },
+  cap_threshold: {
+    ...limited,
+    about: "80, 95 or 100% of a key's or an account's cap is used.",
+    resolvedText: below80,
+  },
   key_expiring: {
     severity: "warning",
     next: ({ subject }) => `sluice keys update ${subject.id} --expires 30d`,

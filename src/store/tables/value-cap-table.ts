@@ -140,8 +140,8 @@ export function* removeValueCap(own: OwnStatements, id: string): Work<ValueCapRe
 const lateChargesMs = msPerDay;
 
 /**
- * Deletes values that ended with their period, a few at a time, unless something is reserved or raised. Those of a cap's
- * latest period stay: a clock that is set back grants nothing twice. Returns how many were deleted.
+ * Deletes values that ended with their period, a few at a time, unless something is reserved or raised. A cap keeps the
+ * values of its latest period: a clock that is set back grants nothing twice. Returns how many were deleted.
  */
 export function* pruneCapValues(own: OwnStatements, nowMs: number, limit: number): Work<number> {
   const ended = `WITH latest AS MATERIALIZED (
