@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CapByValueView, CapDetailView, CapValueView, NewCapBody } from "../../../admin/caps/schema.ts";
+import { isLabelName } from "../../../base/requests/labels.ts";
 import { printable } from "../../../base/text/printable.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../../help.ts";
@@ -41,6 +42,11 @@ function amountAboveZero(text: string): number {
   throw new InvalidArgumentError("Use an amount above 0, such as 20 or 0.5.");
 }
 
+function countedLabel(text: string): string {
+  if (text === "owner" || (isLabelName(text) && text !== "session")) return text;
+  throw new InvalidArgumentError("Use owner, user or tag:NAME.");
+}
+
 function shareOf(text: string): number {
   const [, percent] = /^(\d{1,3})%?$/.exec(text) ?? [];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100;
@@ -52,7 +58,7 @@ type AddOptions = DataOptions & Omit<NewCapBody, "limit" | "period" | "models">;
 function addCommand(terminal: Terminal): Command {
   return newDataCommand("add", "Limit what each value of a label, or one of them, spends")
     .argument("<cap>", "20/day, 100/week or '40/month:claude-opus-*', in credits or tokens", writtenCap)
-    .option("--each <label>", "count each value apart: owner, user or tag:NAME")
+    .option("--each <label>", "count each value apart: owner, user or tag:NAME", countedLabel)
     .option("--owner <owner>", "only the keys of this owner")
     .option("--user <user>", "only this end user")
     .option("--tag <name=value>", "only requests with this tag")
@@ -88,7 +94,7 @@ function modeOf(text: string): "credit" | "token_budget" {
 
 function listCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List caps by owner, end user or tag"))
-    .option("--each <label>", "only caps that count each value of this label")
+    .option("--each <label>", "only caps that count each value of this label", countedLabel)
     .option(
       "--near <share>",
       "list values instead that have used this share of their limit, such as 80%",
@@ -97,17 +103,19 @@ function listCommand(terminal: Terminal): Command {
     .examples("sluice caps list", "sluice caps list --near 80%")
     .action(async (options: DataOptions & CsvOption & { readonly each?: string; readonly near?: number }) => {
       await withOperations(terminal, options, {}, async (client) => {
-        const { near } = options;
+        const { each: label, near } = options;
+        const { data } = await client.get<{ data: CapByValueView[] }>("/caps");
+        const chosen = data.filter(({ each }) => label === undefined || each === label);
         if (near !== undefined) {
-          const { data: rows } = await client.get<{ data: CapValueView[] }>("/cap-values", { near });
+          const ids = new Set(chosen.map(({ id }) => id));
+          const { data: values } = await client.get<{ data: CapValueView[] }>("/cap-values", { near });
+          const rows = values.filter(({ cap }) => ids.has(cap));
           const nothing = "No value is that near to its limit.";
           printList({ rows, columns: valueColumns, nothing }, options, terminal);
           return;
         }
-        const { data } = await client.get<{ data: CapByValueView[] }>("/caps");
-        const rows = options.each === undefined ? data : data.filter(({ each }) => each === options.each);
         const nothing = "No caps by owner, end user or tag. Add one with `sluice caps add`.";
-        printList({ rows, columns, nothing }, options, terminal);
+        printList({ rows: chosen, columns, nothing }, options, terminal);
       });
     });
 }
