@@ -76,7 +76,7 @@ describe("config check", () => {
       writeFileSync(join(place.folder, "sluice.toml"), text);
       const empty = await sluice(place, "config", "check");
       expect(empty.code).toBe(1);
-      expect(empty.stderr).toContain("models: there is none; add [[models]]");
+      expect(empty.stderr).toContain("models: no models are configured, so nothing is served; add [[models]]");
     }
   });
 
@@ -193,7 +193,7 @@ describe("config check", () => {
     writeFileSync(join(place.folder, "sluice.toml"), "[server]\nprot = 1\n");
     const empty = (await sluice(place, "config", "check")).stderr;
     expect(empty).toContain("server.prot (line 2): unknown name");
-    expect(empty).toContain("models: there is none");
+    expect(empty).toContain("models: no models are configured");
   });
 });
 
@@ -289,7 +289,7 @@ describe("models check", () => {
   test("is content when every provider answers", async () => {
     const { code, stdout } = await sluice(newPlace(), "models", "check");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/✓ +demo +demo-small +chat +\S+ m?s +answers/);
+    expect(stdout).toMatch(/✓ +demo +demo-small +chat +\S+ m?s +OK/);
   });
 
   test("gives status 1 and the reason when one does not", async () => {
@@ -311,7 +311,7 @@ describe("models check", () => {
     const place = newPlace();
     const { code, stdout } = await sluice(place, "models", "check", "demo-large");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/✓ +demo +demo-large +chat +\S+ m?s +answers/);
+    expect(stdout).toMatch(/✓ +demo +demo-large +chat +\S+ m?s +OK/);
     const { code: refused, stderr } = await sluice(place, "models", "check", "demo-larg");
     expect(refused).toBe(1);
     expect(stderr).toContain('model "demo-larg" does not exist, did you mean "demo-large"?');

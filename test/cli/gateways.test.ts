@@ -51,7 +51,7 @@ test("a remembered gateway is called by its name, and by no name once it is used
   expect((await sluice(later, "keys", "list")).stderr).toContain("./sluice-data has no data yet");
   await sluice(later, "gateways", "use", "work");
   expect((await sluice(later, "keys", "list")).code).toBe(0);
-  expect((await sluice(later, "keys", "list", "--data", "none")).stderr).toContain("there is no data");
+  expect((await sluice(later, "keys", "list", "--data", "none")).stderr).toContain("has no data yet");
   const { stdout } = await sluice(later, "gateways", "list", "--json");
   expect(JSON.parse(stdout)).toEqual([{ name: "work", url: gateway.url, used: true }]);
   await sluice(later, "gateways", "remove", "work");

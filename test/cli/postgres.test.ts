@@ -189,7 +189,7 @@ else {
         { store: `${url(server.port)}?sslmode=require`, said: "is unavailable" },
         {
           store: `postgres://sluice:${secret}@127.0.0.1:${server.port}/a?target=x`,
-          said: "parameters sslmode",
+          said: "parameter target is not supported",
         },
       ];
       for (const { store, said } of cases) {

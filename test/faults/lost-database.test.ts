@@ -67,7 +67,7 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   expect(await sluice.stop()).toBe(1);
   const rescued = /Restore it with `sluice restore (\S+)`/.exec(sluice.output)?.[1] ?? "";
   expect(existsSync(rescued)).toBe(true);
-  await expect(sluice.restart()).rejects.toThrow(/No empty ledger is begun/);
+  await expect(sluice.restart()).rejects.toThrow(/Sluice does not start with an empty ledger/);
   await sluice.cliJson("restore", rescued, "--yes");
   await sluice.restart();
   expect(await usedBy(sluice, key)).toBe(used);
@@ -102,5 +102,5 @@ test("a running gateway that has lost its ledger takes a restored one", async ()
   expect(replaced).toBeNull();
   expect((await sluice.request("/readyz")).status).toBe(200);
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
-  await sluice.told("Everything that it held is now in");
+  await sluice.told("A full copy is in");
 });

@@ -33,7 +33,7 @@ describe("a start on a full disk", () => {
         const { code, stdout, stderr } = await sluice.run("serve", "--port", "0", "--data", data);
         expect(code).toBe(1);
         expect(stdout).toBe("");
-        expect(stderr).toMatch(/^error: The disk that holds \S+ is full .*Make room/);
+        expect(stderr).toMatch(/^error: The disk with \S+ is full .*Free at least 64 MiB/);
         expect(stderr).not.toContain("    at ");
       }
       const topUp = await sluice.run("keys", "topup", key.id, "1");

@@ -159,7 +159,7 @@ withPostgres(() => {
       expect(await asNextRelease(() => run(command, where))).toMatchObject({ code: 0 });
     await asNextRelease(() => one.restart({ env: breaking }));
     expect(await ask(one, key)).toBe(true);
-    await expect(other.restart()).rejects.toThrow("was changed by a newer Sluice");
+    await expect(other.restart()).rejects.toThrow("was upgraded by a newer Sluice");
     expect((await other.run("keys", "list")).stderr).toContain("Use that newer version");
     expect(await one.stop()).toBe(0);
 

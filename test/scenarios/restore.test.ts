@@ -91,7 +91,7 @@ test("a start after an interrupted restore finishes it, and one without its data
   expect(listing).toMatchObject({ code: 1 });
   expect(listing.stderr).toContain("interrupted");
   await sluice.restart();
-  await sluice.told("A restore that was interrupted has been finished");
+  await sluice.told("Sluice finished an interrupted restore");
   expect(sluice.output).not.toContain("First run");
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
   await sluice.stop();

@@ -45,7 +45,7 @@ const hostile: readonly (readonly [what: string, text: string, why: string])[] =
   ["an unknown field", toml("input = 3.0, output = 15.0, discount = 1.0"), "discount"],
   ["a broken row of a new model", toml("input = 0.0000001, output = 0.0000002", "gpt-77"), "gpt-77"],
   ["no list", "hello", "line 1"],
-  ["an empty file", "", "no price list"],
+  ["an empty file", "", "not a price list"],
   ["another JSON", '{"a": 1}', "neither LiteLLM's"],
   ["half a JSON", liteLlm({ input_cost_per_token: 1e-6 }).slice(0, 40), "not JSON"],
   ["LiteLLM's per million", liteLlm({ input_cost_per_token: 2.5, output_cost_per_token: 15 }), "gpt-5.4"],

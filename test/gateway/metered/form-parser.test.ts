@@ -39,15 +39,15 @@ test.each([
 ])("%s that is too long is refused, in one piece or in many", async (_, start) => {
   const form = `${start}x\r\n--b--\r\n`;
   const pieces = form.match(/.{1,1000}/gs) ?? [];
-  await expect(copiedFor(form)).rejects.toThrow("too long a head");
-  await expect(copiedFor(...pieces)).rejects.toThrow("too long a head");
+  await expect(copiedFor(form)).rejects.toThrow("The header of a form part is too long");
+  await expect(copiedFor(...pieces)).rejects.toThrow("The header of a form part is too long");
 });
 
 test("a form may end with its last boundary, and without an end of line", async () => {
   const form = `${field}x\r\n--b--`;
   expect(await copiedFor(form)).toBeGreaterThan(0);
   expect(await copiedFor(form.slice(0, -1), "-")).toBeGreaterThan(0);
-  await expect(copiedFor(form.slice(0, -1))).rejects.toThrow("ends before its last boundary");
+  await expect(copiedFor(form.slice(0, -1))).rejects.toThrow("ends before its closing boundary");
 });
 
 test("pieces of many forms that come at once are read in many turns of the event loop", async () => {

@@ -48,7 +48,7 @@ describe("a backup", () => {
     const store = await openGateway(folder.dir);
     const file = join(folder.dir, "copy.db");
     writeFileSync(file, "precious");
-    await expect(store.files.backup(file)).rejects.toThrow("exists already");
+    await expect(store.files.backup(file)).rejects.toThrow("already exists");
     expect(await Bun.file(file).text()).toBe("precious");
     await expect(store.files.backup(join(folder.dir, "nowhere", "copy.db"))).rejects.toThrow();
     expect(existsSync(join(folder.dir, "nowhere"))).toBe(false);

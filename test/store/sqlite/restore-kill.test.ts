@@ -110,7 +110,7 @@ test("a folder in which a restore into nothing was interrupted is not new: the s
     if (left !== null) writeFileSync(join(interrupted, "sluice.db"), left);
     const opening = openSqliteStore({ dir: interrupted, clock: systemClock, role: "operator" });
     await expect(opening).rejects.toThrow("interrupted");
-    expect(await finishRestore(interrupted, nowMs)).toContain("has been finished");
+    expect(await finishRestore(interrupted, nowMs)).toContain("finished an interrupted restore");
     expect(balanceIn(join(interrupted, "sluice.db"))).toBe(1_000);
   }
 });

@@ -139,7 +139,7 @@ describe("what Google's refusals mean", () => {
 });
 
 test.each([
-  ["a bad key", keyRefused(400), /does not accept the API key/],
+  ["a bad key", keyRefused(400), /rejects the API key/],
   [
     "a place where Google does not serve",
     googleError(400, "FAILED_PRECONDITION", "Location."),
