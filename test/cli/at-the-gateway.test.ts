@@ -115,7 +115,7 @@ test("a lock without a socket is reported with its process", async () => {
     const { code, stderr } = await command(place, "keys", "list");
     expect(code).toBe(1);
     expect(performance.now() - startedMs).toBeLessThan(30_000);
-    expect(stderr).toContain(`has locked the data folder ${folder} and takes no commands`);
+    expect(stderr).toContain(`has locked the data folder ${folder} and accepts no commands`);
     expect(stderr).toContain("restart it");
   } finally {
     await store.close();

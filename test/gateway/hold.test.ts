@@ -173,7 +173,7 @@ test("a hold that is counted takes the place of the first in one step, so that n
   const steps: string[] = [];
   const counted = world.gateway.tokens.of("key");
   const tokens = { of: () => ({ ...counted, requestAtMost: async () => 5 }) };
-  const watched = Object.assign(Object.create(accounts) as typeof accounts, {
+  const watching: Partial<typeof accounts> = {
     hold: (...asked: Parameters<typeof accounts.hold>) => {
       steps.push("hold");
       return accounts.hold(...asked);
@@ -184,8 +184,12 @@ test("a hold that is counted takes the place of the first in one step, so that n
       queueMicrotask(() => steps.push("others"));
       return accounts.release(...asked);
     },
-    remaining: accounts.remaining.bind(accounts),
-    settle: accounts.settle.bind(accounts),
+  };
+  const watched = new Proxy(accounts, {
+    get: (target, name: keyof typeof accounts) => {
+      const found: unknown = watching[name] ?? target[name];
+      return typeof found === "function" ? found.bind(target) : found;
+    },
   });
   const before = { accounts, tokens: world.gateway.tokens };
   Object.assign(world.gateway, { accounts: watched, tokens });
@@ -277,14 +281,14 @@ test("the highest of several limits is held, whichever the provider reads, and e
   expect(held({ max_tokens: 1000, n_predict: 1 })).toBe(1000);
   expect(held({ max_tokens: 1, n_predict: -1 })).toBe(4096);
   expect(held({ n_predict: 10 })).toBe(4096);
-  expect(() => held({ max_tokens: 1, n_predict: 4097 })).toThrow("n_predict is 4097");
+  expect(() => held({ max_tokens: 1, n_predict: 4097 })).toThrow("`n_predict` is 4097");
   for (const n_predict of ["1000", "-1", "", 1.5, [1000], {}, true]) {
-    expect(() => held({ max_tokens: 1, n_predict })).toThrow("n_predict must be a whole number");
+    expect(() => held({ max_tokens: 1, n_predict })).toThrow("`n_predict` must be a whole number");
   }
   expect(held({ max_tokens: 1, n_predict: null })).toBe(1);
   expect(held({ max_tokens: 10, best_of: 5 })).toBe(50);
   expect(held({ max_tokens: 10, best_of: 5, n: 8 })).toBe(80);
-  expect(() => held({ max_tokens: 10, best_of: 129 })).toThrow("best_of must be");
+  expect(() => held({ max_tokens: 10, best_of: 129 })).toThrow("`best_of` must be");
   const { limitOutput } = clientDialect("responses");
   expect(limitOutput({ max_output_tokens: 1, n_predict: 1000 }, model).maxOutputTokens).toBe(1000);
   // llama.cpp makes a chat request of it, and leaves the names of chat as they are.
@@ -293,7 +297,7 @@ test("the highest of several limits is held, whichever the provider reads, and e
   );
   expect(limitOutput({ max_output_tokens: 1, max_completion_tokens: -1 }, model).maxOutputTokens).toBe(4096);
   expect(limitOutput({ max_completion_tokens: 10 }, model).maxOutputTokens).toBe(4096);
-  expect(() => limitOutput({ max_output_tokens: 1, max_tokens: "9" }, model)).toThrow("max_tokens must be");
+  expect(() => limitOutput({ max_output_tokens: 1, max_tokens: "9" }, model)).toThrow("`max_tokens` must be");
 });
 
 test("every choice that a provider may read from a request is held", () => {

@@ -49,7 +49,7 @@ const cases: readonly Case[] = [
     server: "server",
     trusted: "expired.pem",
     failure: "bad_certificate",
-    said: "certificate is not from an authority that this machine trusts",
+    said: "certificate is from an authority that this machine does not trust",
   },
 ];
 

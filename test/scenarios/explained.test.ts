@@ -95,14 +95,14 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       const shown = await show(first);
       expect(shown).toContain("21 × 5.00/M + 9 × 30.00/M = 0.000375");
       expect(shown).toMatch(/model\s+house\n/);
-      expect(shown).toMatch(/asked for\s+house-latest/);
+      expect(shown).toMatch(/requested model\s+house-latest/);
       const { entries } = await api<ExchangeDetailView>(`/requests/${first}`);
       expect(entries).toMatchObject([
         {
           ...{ amount: -0.000375, credits: -0.000375, model: "house", requested_model: "house-latest" },
           rates: { input: 5, output: 30, usd_per_credit: 1 },
           quantities: { input: 21, output: 9 },
-          sum: "21 × 5.00/M + 9 × 30.00/M = 0.000375",
+          calculation: "21 × 5.00/M + 9 × 30.00/M = 0.000375",
         },
       ]);
     });

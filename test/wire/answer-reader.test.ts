@@ -233,7 +233,7 @@ describe("an answer that is not proper HTTP is refused", () => {
 
   test("before its end has arrived, which may never happen", () => {
     for (const beginning of ["S", "HTTP/2", "HTTP/1.1 200 OK\na", "HTTP/1.1 200 OK\r\na: b\rc", "\r\n"]) {
-      expect(() => read(beginning)).toThrow("not proper HTTP");
+      expect(() => read(beginning)).toThrow("not valid HTTP");
     }
   });
 

@@ -18,7 +18,7 @@ for (const [group, cases] of Object.entries(llhttpCases)) {
         const cuts = [[Buffer.from(bytes)], byteByByte(bytes)];
         if (expected === "refused") {
           for (const pieces of [...cuts, ...everyCut(bytes)]) {
-            expect(() => readPieces(pieces)).toThrow("not proper HTTP");
+            expect(() => readPieces(pieces)).toThrow("not valid HTTP");
           }
           return;
         }

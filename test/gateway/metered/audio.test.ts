@@ -363,6 +363,6 @@ test("what was charged beside tokens is in the record, and its sum is explained"
   const charge = entries.find(({ kind }) => kind === "charge");
   expect(charge === undefined ? null : explainCharge(charge, true)).toMatchObject({
     units: { kind: "minutes", amount: 1.35 },
-    sum: "1.35 audio_minutes × 0.006/1 = 0.0081",
+    calculation: "1.35 audio_minutes × 0.006/1 = 0.0081",
   });
 });

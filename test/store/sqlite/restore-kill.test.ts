@@ -122,7 +122,7 @@ test("a folder that has lost its database is never begun anew", async () => {
   const lost = join(folder.dir, "lost");
   cpSync(data, lost, { recursive: true, filter: (source) => !source.includes("sluice.db") });
   const open = () => openSqliteStore({ dir: lost, clock: systemClock, role: "gateway" });
-  await expect(open()).rejects.toThrow(/sluice\.db is gone.*sluice restore .*replaced-2026-11-15/s);
+  await expect(open()).rejects.toThrow(/sluice\.db is missing.*sluice restore .*replaced-2026-11-15/s);
   writeFileSync(join(lost, "sluice.db-wal"), "the last charges");
   await expect(open()).rejects.toThrow("write-ahead log");
   expect(existsSync(join(lost, "sluice.db"))).toBe(false);

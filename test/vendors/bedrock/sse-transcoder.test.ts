@@ -65,7 +65,7 @@ test("B14: an error without a payload is told by its headers, and one without an
   );
   expect(
     transcode(encodeChunk({ type: "ping" }), encodeMessage({ ":message-type": "exception" }, "{}")),
-  ).toContain("The provider reported a failure.");
+  ).toContain("The provider reported an error.");
 });
 
 test("B14: messages of an unknown kind are skipped", () => {
@@ -94,7 +94,7 @@ test("T11: the events are the same wherever the frames are cut", () => {
 test("B13: a stream that ends within a message is cut short", () => {
   const transcoder = new SseTranscoder();
   transcoder.push(encodeEvent("messageStop", {}).subarray(0, 20));
-  expect(() => transcoder.end()).toThrow("closed before the answer was complete");
+  expect(() => transcoder.end()).toThrow("closed before the response was complete");
 });
 
 test("B52: a failure before any event is a refusal, and nothing behind it counts", () => {

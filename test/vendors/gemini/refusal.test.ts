@@ -145,13 +145,13 @@ test.each([
     googleError(400, "FAILED_PRECONDITION", "Location."),
     /location and billing/,
   ],
-  ["a used-up day", googleError(429, "RESOURCE_EXHAUSTED", "Quota.", [quota("PerDay")]), /renewed in 12 h/],
+  ["a used-up day", googleError(429, "RESOURCE_EXHAUSTED", "Quota.", [quota("PerDay")]), /resets in 12 h/],
   [
     "an API that is not enabled",
     googleError(403, "PERMISSION_DENIED", "Disabled."),
     /enabled in its project/,
   ],
-  ["a wrong name", googleError(404, "NOT_FOUND", "Not found."), /no model "gemini-4" for this key/],
+  ["a wrong name", googleError(404, "NOT_FOUND", "Not found."), /model "gemini-4" does not exist for this key/],
 ])("`models check` says what to do about %s", (_, answer, advice) => {
   expect(adviseOnGemini(answerOf(answer), "gemini-4")).toMatch(advice);
 });

@@ -219,7 +219,7 @@ describe("a service account is impersonated", () => {
     await expect(refused).rejects.toThrow("grant it the role Workload Identity User");
     await expect(refused).rejects.not.toThrow("canary");
     answers["/impersonate"] = () => json({}, { status: 503 });
-    await expect(headersFrom(impersonated())).rejects.toThrow("fails with 503");
+    await expect(headersFrom(impersonated())).rejects.toThrow("returned 503");
   });
 });
 
@@ -252,7 +252,7 @@ describe("what goes wrong is told without a secret:", () => {
     answers["/sts"] = () => json(words, { status: 400, headers: { date } });
     await expect(headersFrom(file)).rejects.toThrow("the clock is 10 minutes off (fast)");
     answers["/sts"] = () => json({}, { status: 503 });
-    await expect(headersFrom(file)).rejects.toThrow("Google's token service fails with 503");
+    await expect(headersFrom(file)).rejects.toThrow("Google's token service returned 503");
   });
 
   test.each([
