@@ -78,7 +78,7 @@ const attemptColumns: readonly Column<AttemptView>[] = [
         {status !== null && (
           <StatusCode status={status} outcome={failure === null ? "completed" : "failed"} />
         )}{" "}
-        {failure === null ? "answered" : <code>{failure}</code>}
+        {failure === null ? "OK" : <code class="unbroken">{failure}</code>}
       </>
     ),
   },
