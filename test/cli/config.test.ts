@@ -76,7 +76,9 @@ describe("config check", () => {
       writeFileSync(join(place.folder, "sluice.toml"), text);
       const empty = await sluice(place, "config", "check");
       expect(empty.code).toBe(1);
-      expect(empty.stderr).toContain("models: no models are configured, so nothing is served; add [[models]]");
+      expect(empty.stderr).toContain(
+        "models: no models are configured, so nothing is served; add [[models]]",
+      );
     }
   });
 

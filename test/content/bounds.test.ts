@@ -153,6 +153,8 @@ test("a file that is damaged is named, with what to do", async () => {
     "no database at all, but long enough to be taken for one".repeat(99),
   );
   const opening = ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
-  await expect(opening).rejects.toThrow("It has only recorded content, not the ledger: delete it and restart.");
+  await expect(opening).rejects.toThrow(
+    "It has only recorded content, not the ledger: delete it and restart.",
+  );
   await opening.catch(() => {});
 });

@@ -151,7 +151,11 @@ test.each([
     googleError(403, "PERMISSION_DENIED", "Disabled."),
     /enabled in its project/,
   ],
-  ["a wrong name", googleError(404, "NOT_FOUND", "Not found."), /model "gemini-4" does not exist for this key/],
+  [
+    "a wrong name",
+    googleError(404, "NOT_FOUND", "Not found."),
+    /model "gemini-4" does not exist for this key/,
+  ],
 ])("`models check` says what to do about %s", (_, answer, advice) => {
   expect(adviseOnGemini(answerOf(answer), "gemini-4")).toMatch(advice);
 });
