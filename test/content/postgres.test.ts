@@ -49,7 +49,7 @@ else {
     expect(await rekey()).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
     await sluice.stop();
     expect((await rekey()).code).toBe(0);
-    expect((await show()).stderr).toContain("another key");
+    expect((await show()).stderr).toContain("a different key");
     await sluice.restart({ env: { CONTENT_KEY: key(2) } });
     const later = await say("said later");
     const rows = async () => Number((await sql`SELECT count(*) AS rows FROM content`)[0].rows);

@@ -216,12 +216,12 @@ test("a store that gets a key is encrypted, needs that key, and can be given ano
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("stop it first")]);
   await sluice.stop();
   useKey(newKey);
-  expect(await shown()).toContain("another key");
+  expect(await shown()).toContain("a different key");
   const { code, output } = await refusedStart();
   expect([code, output]).toEqual([1, expect.stringContaining("another key")]);
   useKey(oldKey);
   expect((await rekey()).code).toBe(0);
-  expect(await shown()).toContain("another key");
+  expect(await shown()).toContain("a different key");
   useKey(newKey);
   expect(await shown()).toBe("completed");
   await sluice.restart();
