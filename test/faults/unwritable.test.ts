@@ -38,7 +38,7 @@ describe("a start on a full disk", () => {
       }
       const topUp = await sluice.run("keys", "topup", key.id, "1");
       expect(topUp).toMatchObject({ code: 1, stdout: "" });
-      expect(topUp.stderr).toMatch(/^error: The disk that holds \S+ is full/);
+      expect(topUp.stderr).toMatch(/^error: The disk with \S+ is full/);
       const backup = await sluice.run("backup", join(disk.folder, "copy.db"));
       expect(backup.code).toBe(1);
       expect(backup.stderr).not.toContain("    at ");
