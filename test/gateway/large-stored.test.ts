@@ -174,7 +174,7 @@ test("a response of megabytes in a conversation is given its name on another thr
   for (const ask of [turns.create, turns.streamed]) {
     reading.mockClear();
     const answered = await ask({ input: "Two", conversation });
-    expect(answerJobs()).toContain("continued");
+    expect(answerJobs()).toContain("members");
     expect(answered as unknown).toMatchObject({
       previous_response_id: null,
       conversation: { id: conversation },
@@ -188,5 +188,5 @@ test("a translated response of megabytes is written with the name of its convers
   world.provider.script(sse(streamEvents("chat", { text: longText(1500) }).join("")));
   const answered = await turns.streamed({ model: "chat-test", input: "Two", conversation });
   expect(answered as unknown).toMatchObject({ conversation: { id: conversation } });
-  expect(answerJobs()).not.toContain("continued");
+  expect(answerJobs()).not.toContain("members");
 });

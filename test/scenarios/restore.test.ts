@@ -96,7 +96,7 @@ test("a start after an interrupted restore finishes it, and one without its data
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
   await sluice.stop();
   renameSync(database, join(sluice.folder, "elsewhere.db"));
-  await expect(sluice.restart()).rejects.toThrow(/sluice\.db is gone.*sluice restore/s);
+  await expect(sluice.restart()).rejects.toThrow(/sluice\.db is missing.*sluice restore/s);
   expect(existsSync(database)).toBe(false);
   renameSync(join(sluice.folder, "elsewhere.db"), database);
   await sluice.restart();

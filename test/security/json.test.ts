@@ -166,7 +166,7 @@ describe("a body with", () => {
     for (const { path, start } of places) {
       const response = await send(path, `${start},${member}}`);
       expect(response.status, path).toBe(400);
-      expect(await response.text()).toContain("more than 100000 items");
+      expect(await response.text()).toContain("more than 100000 list items");
     }
     expect(provider.requests).toEqual([]);
   });
