@@ -12,7 +12,14 @@ let sluice: Sluice;
 
 beforeAll(async () => {
   provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const groq = `[providers.groq]
+kind = "openai-compatible"
+base_url = "https://api.groq.com/openai/v1"
+api_key = "env:KEY_THAT_NOBODY_SET"
+models = "catalog"
+catalog = "groq"
+`;
+  sluice = await startSluice({ config: configFor({ url: provider.url, tail: groq }) });
 });
 
 afterAll(async () => {
@@ -165,4 +172,19 @@ describe("what `requests show` advises lets the same call through", () => {
     await waitFor(async () => (await call(brief)).code === "key_expired", "the key to expire");
     expect(await follow(brief, (await call(brief)).id)).toEqual(["keys update"]);
   });
+});
+
+test("`requests show` says what of the running configuration keeps a model from being served", async () => {
+  const key = await make("--mode credit --credit 5");
+  const explained = async (model: string) => {
+    const { id } = await call(key, { ...body, model });
+    await waitFor(async () => (await sluice.cli("requests", "show", id)).code === 0, `${id} to be kept`);
+    return (await sluice.cliJson<{ explanation: string }>("requests", "show", id)).explanation;
+  };
+  expect(await explained("claude-opus-4-8")).toContain(
+    'The catalog has its price: add "claude-opus-4-8" to `models` of [providers.anthropic]',
+  );
+  expect(await explained("llama-3.3-70b-versatile")).toContain(
+    'Provider "groq" would serve it, but has no usable key; set KEY_THAT_NOBODY_SET',
+  );
 });

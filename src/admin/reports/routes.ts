@@ -182,7 +182,13 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         if (found === null) throw unknownRequest(params["id"] ?? "");
         const key = keyOf(found.record.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
-        return exchangeDetailDocument(found, keyOf, view, deps.live.feed.durationMs(found.id));
+        return exchangeDetailDocument(
+          found,
+          keyOf,
+          view,
+          deps.live.feed.durationMs(found.id),
+          deps.settings(),
+        );
       },
     ),
     get(

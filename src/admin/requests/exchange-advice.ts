@@ -4,7 +4,7 @@ import { unaffordableNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.ts";
-import { missingModelAdvice } from "../../config/catalog/missing-model.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../keys/cap-text.ts";
 import type { CapView, KeyView } from "../keys/schema.ts";
@@ -108,6 +108,7 @@ export function adviceFor(
   exchange: ListedExchange,
   attempts: readonly AttemptRecord[],
   key: KeyView | null,
+  { unpricedModels }: Settings,
 ): string | null {
   const { outcome, code, message } = exchange;
   if (outcome !== "rejected" && outcome !== "failed") return null;
@@ -124,7 +125,7 @@ export function adviceFor(
   if (code === "service_unavailable" && last === undefined) return noProviderCalled;
   if (code === null) return null;
   const unknown = code === "model_not_found" ? unknownModelIn(message) : null;
-  if (unknown !== null) return `${byCode["model_not_found"]} ${missingModelAdvice(unknown, null)}`;
+  if (unknown !== null) return `${byCode["model_not_found"]} ${unpricedModels.advice(unknown)}`;
   return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }
 

@@ -2,6 +2,7 @@ import { unknownModelIn } from "../../base/models/unknown-model.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { noUsage } from "../../base/usage/usage.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { Entry, KeyRecord, ListedExchange } from "../../store/store.ts";
 import type { KeyView } from "../keys/schema.ts";
 import { iso } from "../moments.ts";
@@ -65,13 +66,14 @@ export function exchangeDetailDocument(
   key: KeyView | null,
   /** The duration including the charge, which the record lacks; null if it is no longer known. */
   durationMs: number | null,
+  settings: Settings,
 ): ExchangeDetailView {
   const { exchange } = record;
   const totalMs = exchange?.totalMs ?? null;
   return {
     id,
     request: exchange && exchangeDocument(exchange, keyOf),
-    explanation: explainExchange(record, key),
+    explanation: explainExchange(record, key, settings),
     attempts: record.attempts.map(attemptDocument),
     settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
     entries: record.entries.map((entry) => entryDocument(entry, keyOf)),

@@ -1,11 +1,16 @@
 import { outputTokensOf } from "../../base/money/rates.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
 import type { KeyView } from "../keys/schema.ts";
 import { adviceFor } from "./exchange-advice.ts";
 
 /** Explains why an exchange ended as it did, and what to do about it given the key's current state. */
-export function explainExchange({ exchange, attempts, entries }: FiledExchange, key: KeyView | null): string {
+export function explainExchange(
+  { exchange, attempts, entries }: FiledExchange,
+  key: KeyView | null,
+  settings: Settings,
+): string {
   if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
   const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {
@@ -13,7 +18,7 @@ export function explainExchange({ exchange, attempts, entries }: FiledExchange, 
       `${exchange.alike} identical requests ended in the same second. They are counted, but not listed.`,
     );
   }
-  const advice = adviceFor(exchange, attempts, key);
+  const advice = adviceFor(exchange, attempts, key, settings);
   if (advice !== null) sentences.push(advice);
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }

@@ -23,12 +23,11 @@ const names: readonly (readonly [string, RegExp])[] = [
   ["voyage", /^(?:voyage-|rerank-\d)/],
 ];
 
-/** How the operator gets a model served that is not served now. Null stands for a configuration that is not at hand. */
-export function missingModelAdvice(id: string, configured: ConfiguredProviders | null): string {
+/** How the operator gets a model served that is not served now. */
+export function missingModelAdvice(id: string, { providers, usable }: ConfiguredProviders): string {
   const { vendor, model } = vendorOf(id);
-  const name = configured === null ? null : providerOf(id, vendor, configured.providers);
-  if (name !== null && configured?.usable.has(name) === false)
-    return keyMissing(name, configured.providers[name]);
+  const name = providerOf(id, vendor, providers);
+  if (name !== null && !usable.has(name)) return keyMissing(name, providers[name]);
   const isKnown = vendor !== null && new KnownModels(vendor).find(model)?.by === "id";
   if (vendor !== null && name === null) return providerMissing(vendor, model, isKnown);
   if (name !== null && isKnown)
