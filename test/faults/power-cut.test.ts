@@ -6,7 +6,12 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import { isSoak } from "../support/effort.ts";
-import { canRecordDisk, type RecordedDisk, recordDisk } from "../support/recorded-disk/recorded-disk.ts";
+import {
+  canRecordDisk,
+  type RecordedDisk,
+  recordDisk,
+  recordOwnWrites,
+} from "../support/recorded-disk/recorded-disk.ts";
 import { waitFor } from "../support/wait.ts";
 import { survivePowerCuts } from "./power-cut/power-cuts.ts";
 
@@ -41,7 +46,8 @@ async function recordedLedger(): Promise<Ledger> {
   const disk = recordDisk(file);
   const start = (name: string) => {
     const script = new URL(`./power-cut/${name}.ts`, import.meta.url).pathname;
-    const cmd = [process.execPath, script, folder.dir, keys.map(({ id }) => id).join(",")];
+    const keyIds = keys.map(({ id }) => id).join(",");
+    const cmd = [process.execPath, "--preload", recordOwnWrites, script, folder.dir, keyIds];
     const env = { ...process.env, ...disk.env };
     const process_ = Bun.spawn({ cmd, env, stdin: "ignore", stdout: "pipe", stderr: "inherit" });
     started.push(process_);
@@ -73,6 +79,34 @@ describe.skipIf(!canRecordDisk)(`a power cut (SEED=${seed})`, () => {
       expect(survived.acknowledged).toBeGreaterThan(acknowledgements / 2);
       expect(survived.logBeginnings).toBeGreaterThan(3);
       expect(survived.databaseSyncs).toBeGreaterThan(3);
+    },
+    timeoutMs,
+  );
+
+  test.each([
+    ["gateway-process", 2],
+    // It copies the log when it closes the database, which is after five.
+    ["command-process", 7],
+  ] as const)(
+    "while the log of a failed sync is recovered by a %s loses nothing",
+    async (next, acknowledged) => {
+      using ledger = await recordedLedger();
+      const { disk } = ledger;
+      const failing = ledger.start("failing-process");
+      await untilAcknowledged(disk, 1);
+      disk.failSyncs(constants.errno.EIO);
+      expect(await failing.exited).toBe(1);
+      disk.failSyncs(0);
+      ledger.start(next);
+      await untilAcknowledged(disk, acknowledged);
+      await killAll();
+      const events = disk.events();
+      const failed = events.findLastIndex(({ kind }) => kind === "syncFailed");
+      const between = [failed, events.length - 1] as const;
+      // What the failed sync has dropped is different each time.
+      for (let time = 0; time < cuts / 20; time += 1) {
+        await survivePowerCuts({ before: ledger.before, events, cuts: 10, seed: seed + time, between });
+      }
     },
     timeoutMs,
   );

@@ -16,7 +16,7 @@ import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
 import { Checkpointer } from "./log/checkpointer.ts";
-import { noteFailedSync, recoverLog } from "./log/failed-sync.ts";
+import { hasFailedSync, noteFailedSync, recoverLog, rewriteLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
 import { isCurrent, type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
@@ -106,6 +106,8 @@ async function openChecked(
     return await patiently(operatorTimeoutMs, () => {
       const database = openConnection(databaseFile, { busyTimeoutMs, syncsElsewhere: role === "gateway" });
       try {
+        // A gateway that could not sync may not have been able to note it either.
+        if (role === "gateway" || hasFailedSync(folder)) rewriteLog(database);
         checkIntegrity(database, databaseFile);
         const options = { file: databaseFile, nowMs: clock.wallMs(), onMigration };
         if (role === "gateway" || locks) migrate(database, options);

@@ -19,6 +19,8 @@ export interface PowerCuts {
   readonly events: readonly DiskEvent[];
   readonly cuts: number;
   readonly seed: number;
+  /** The first and the last moment at which the power may be cut; any if absent. */
+  readonly between?: readonly [first: number, last: number];
 }
 
 /** What the checked cuts had to survive. */
@@ -32,12 +34,13 @@ export interface Survived {
  * Cuts the power at random moments, opens what is left, and expects every acknowledged charge and top-up there, and books that
  * agree. An acknowledgement counts from the moment at which it was given.
  */
-export async function survivePowerCuts({ before, events, cuts, seed }: PowerCuts): Promise<Survived> {
+export async function survivePowerCuts(given: PowerCuts): Promise<Survived> {
+  const { before, events, cuts, seed, between: [first, last] = [0, given.events.length - 1] } = given;
   const random = seededRandom(seed);
   const database = new UnsyncedFile(random, before);
   const log = new UnsyncedFile(random, Buffer.alloc(0));
   const acknowledged = new Set<string>();
-  const moments = new Set(Array.from({ length: cuts }, () => random.below(events.length)));
+  const moments = new Set(Array.from({ length: cuts }, () => first + random.below(last - first + 1)));
   let [logBeginnings, databaseSyncs] = [0, 0];
   for (const [index, event] of events.entries()) {
     if (event.kind === "acknowledged") acknowledged.add(event.data.toString());

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
+import { Checkpointer } from "../../../src/store/sqlite/log/checkpointer.ts";
 import { checkpoint } from "../../../src/store/sqlite/log/log-state.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
@@ -60,3 +61,19 @@ test("a reader keeps the log from beginning again; charges go on, and when it ha
   look.close();
   await store.close();
 }, 60_000);
+
+test("a log that could not be synced is not copied", async () => {
+  using folder = temporaryFolder();
+  const { store, keyId, look } = await openWithKey(folder.dir);
+  await charge(store, keyId, 5);
+  const failure = new Error("The disk failed.");
+  const check = () => {
+    throw failure;
+  };
+  const checkpointer = new Checkpointer({ database: look, log: { check, fail: () => failure }, maxPages: 1 });
+  checkpointer.onCommit();
+  await checkpointer.close();
+  expect(checkpoint(look, "NOOP")).toMatchObject({ copied: 0 });
+  look.close();
+  await store.close();
+});

@@ -47,13 +47,20 @@ export function* readRecord(record: Buffer, from = 0): Generator<DiskEvent> {
 
 /** For the recorded program: notes in the same record what it has acknowledged. */
 export function openAcknowledgements(path: string): { add(what: string): void; close(): void } {
+  const { add, close } = openRecord(path);
+  return { add: (what) => add("A", "", 0, Buffer.from(what)), close };
+}
+
+/** For the recorded program: notes what the shim does not see. */
+export function openRecord(path: string) {
   const descriptor = openSync(path, "a");
   return {
-    add(what) {
-      const data = Buffer.from(what);
+    add(kind: string, file: string, offset: number, data: Uint8Array) {
       const head = Buffer.alloc(headBytes);
-      head.write("A");
+      head.write(kind + file);
+      head.writeBigUInt64LE(BigInt(offset), 8);
       head.writeUInt32LE(data.length, 16);
+      // One call, so that records of several processes do not mix.
       writeSync(descriptor, Buffer.concat([head, data]));
     },
     close: () => closeSync(descriptor),

@@ -14,6 +14,9 @@ export interface RecordedDisk extends Disposable {
   countAcknowledged(): number;
 }
 
+/** To be preloaded by the programs whose disk it is. */
+export const recordOwnWrites = new URL("./record-own-writes.ts", import.meta.url).pathname;
+
 const compiler = process.platform === "linux" ? (Bun.which("gcc") ?? Bun.which("cc")) : null;
 
 /** Whether there is a compiler for the shim. Tests of power cuts are skipped where there is none. */

@@ -16,7 +16,7 @@ export class UnsyncedFile {
   #synced = new Image();
   #changes: Change[] = [];
   #lastNo = 0;
-  /** The last change before the sync of each thread began. */
+  /** The last change before the running sync of each thread began. */
   readonly #begun = new Map<number, number>();
 
   constructor(random: SeededRandom, content: Buffer) {
@@ -40,11 +40,10 @@ export class UnsyncedFile {
         return;
       case "synced":
         this.#cover(this.#begun.get(event.thread) ?? 0);
+        this.#begun.delete(event.thread);
         return;
       case "syncFailed":
-        // The system may have dropped any of it, and does not try again.
-        for (const change of this.#changes) if (this.#random.chance(0.5)) this.#synced.apply(change.event);
-        this.#changes = [];
+        this.#drop();
         return;
       case "acknowledged":
     }
@@ -60,6 +59,16 @@ export class UnsyncedFile {
       else left.apply(event);
     }
     return left.content;
+  }
+
+  /**
+   * A sync failed: the system may have dropped any of the changes, and does not try again. What another sync is just
+   * writing is on the disk, or that sync would fail, too.
+   */
+  #drop(): void {
+    this.#cover(Math.max(0, ...this.#begun.values()));
+    for (const { event } of this.#changes) if (this.#random.chance(0.5)) this.#synced.apply(event);
+    this.#changes = [];
   }
 
   #cover(through: number): void {

@@ -11,7 +11,7 @@ const defaultMaxPages = 2_000;
 
 export interface CheckpointerOptions {
   readonly database: Database;
-  readonly log: Pick<LogSync, "fail">;
+  readonly log: Pick<LogSync, "check" | "fail">;
   readonly maxPages?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface CheckpointerOptions {
  */
 export class Checkpointer {
   readonly #database: Database;
-  readonly #log: Pick<LogSync, "fail">;
+  readonly #log: Pick<LogSync, "check" | "fail">;
   readonly #maxPages: number;
   #worker: CheckpointWorker | null = null;
   #running: Promise<void> | null = null;
@@ -70,6 +70,8 @@ export class Checkpointer {
   async #run(): Promise<void> {
     try {
       this.#worker ??= await CheckpointWorker.open(this.#database.filename);
+      // The thread's own sync of the log could succeed after one that failed.
+      this.#log.check();
       const { frames, copied } = await this.#worker.ask({ kind: "copy" });
       this.#dueAtFrames = copied < frames ? frames + this.#maxPages : this.#maxPages;
       if (copied === frames) await this.#restart(this.#worker);

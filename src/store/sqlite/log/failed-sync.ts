@@ -1,11 +1,21 @@
 import type { Database } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { StoreError } from "../../store.ts";
 import type { DataFolder } from "../files/folder.ts";
 import { checkpoint } from "./log-state.ts";
 
 const lockTimeoutMs = 10_000;
 const pauseMs = 20;
+const bytesPerWrite = 1024 * 1024;
 
 /** Records the newest acknowledged entry for the next process, as well as a failing disk allows. */
 export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: number): void {
@@ -19,6 +29,41 @@ export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: n
     }
   } catch {
     // The next process recovers the log anyway. Without the note it has nothing to compare it with.
+  }
+}
+
+/** Whether the gateway before could not sync its log, and none has recovered it since. */
+export function hasFailedSync({ failedSyncFile }: DataFolder): boolean {
+  return existsSync(failedSyncFile);
+}
+
+/**
+ * Writes the log's bytes to the same place again, and syncs them. After a failed sync the system may hold what it could not
+ * write as if it were on the disk, and the next sync reports success. If such a log were copied into the database, a power
+ * cut would leave newer pages there than the log has, and the log would take back only some of them.
+ */
+export function rewriteLog(database: Database): void {
+  const rewrite = database.transaction(() => {
+    const descriptor = openSync(`${database.filename}-wal`, "r+");
+    try {
+      const bytes = new Uint8Array(bytesPerWrite);
+      let length = 0;
+      for (let read = -1; read !== 0; length += read) {
+        read = readSync(descriptor, bytes, 0, bytes.length, length);
+        writeAll(descriptor, bytes.subarray(0, read), length);
+      }
+      if (length > 0) fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+  // Nothing else can write to the log meanwhile.
+  rewrite.immediate();
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array, at: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written, bytes.length - written, at + written);
   }
 }
 
@@ -45,8 +90,8 @@ export async function recoverLog(database: Database, folder: DataFolder): Promis
 }
 
 /** Null if the last sync did not fail. */
-function readNote({ failedSyncFile }: DataFolder): number | null {
-  return existsSync(failedSyncFile) ? Number(readFileSync(failedSyncFile, "utf8")) : null;
+function readNote(folder: DataFolder): number | null {
+  return hasFailedSync(folder) ? Number(readFileSync(folder.failedSyncFile, "utf8")) : null;
 }
 
 function folderBusyError({ dir }: DataFolder): StoreError {
