@@ -215,7 +215,10 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await Bun.write(file, changed);
     await card.getByRole("button", { name: "Reload" }).click();
     await dialog.getByRole("button", { name: "Reload" }).click();
-    await card.getByRole("status").getByText("2 changes").waitFor();
+    await card
+      .getByRole("status")
+      .getByText(/, 1 change$/)
+      .waitFor();
     await card.getByText("server.node has changed; that needs a restart").waitFor();
     await card.getByText("differs from the running configuration: 1 change.").waitFor();
     await inForce.getByText('display_name = "GPT 5.6"').waitFor();

@@ -38,7 +38,7 @@ function load(credentials: string, models: string) {
   const file = join(newFolder(), "sluice.toml");
   const provided = `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"\n${credentials}`;
   writeFileSync(file, `${provided}\n${models}`);
-  return loadSettings({ file, env: { A: "first", B: "second" } });
+  return loadSettings({ file, env: { A: "sk-check-first", B: "sk-check-second" } });
 }
 
 describe("one small request", () => {
@@ -91,7 +91,7 @@ describe("one small request", () => {
   test("goes out with each key of a pool, and says which one is refused", async () => {
     provider.reset();
     provider.script((request) =>
-      request.headers["authorization"] === "Bearer second"
+      request.headers["authorization"] === "Bearer sk-check-second"
         ? openAiError(401, "no such key")
         : usualAnswer(request),
     );
