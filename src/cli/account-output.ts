@@ -2,21 +2,10 @@ import type { AccountView } from "../admin/accounts/schema.ts";
 import type { CapView } from "../admin/keys/schema.ts";
 import { tagsText } from "../base/requests/labels.ts";
 import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
-import type { DataPlace } from "./operations/client.ts";
 import { facts } from "./terminal/list.ts";
-import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, moment, type Terminal } from "./terminal/terminal.ts";
 
-interface AccountOutput {
-  readonly json?: true | undefined;
-  /** The store that was written to; absent if the account was only read. */
-  readonly place?: DataPlace;
-}
-
-export function showAccount(view: AccountView, { json, place }: AccountOutput, terminal: Terminal): void {
-  if (json) {
-    printJson({ ...view, ...place }, terminal);
-    return;
-  }
+export function showAccount(view: AccountView, terminal: Terminal): void {
   const { style } = terminal;
   const rows: (readonly [string, string])[] = [
     ["id", view.id],

@@ -94,10 +94,5 @@ export function nameList(text: string): readonly string[] {
   return valid(names.length === 0 ? null : names, "Use names separated by commas.");
 }
 
-/** Accepts one word besides the values of `parse`. Commander turns null into "", so the word itself is returned. */
-export function orWord<T, Word extends string>(
-  word: Word,
-  parse: (text: string) => T,
-): (text: string) => T | Word {
-  return (text) => (text === word ? word : parse(text));
-}
+/** What a field becomes that is removed: null, which Commander would turn into "". */
+export const removed = Symbol("removed");

@@ -1,5 +1,6 @@
-import { Command, Help, type HelpConfiguration, Option } from "commander";
+import { Argument, Command, Help, type HelpConfiguration, Option } from "commander";
 import { coloured } from "./terminal/style.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** Options that most commands share. In the help they follow the command's own. */
 const shared = new WeakSet<Option>();
@@ -34,11 +35,13 @@ export const helpStyle: HelpConfiguration = {
 };
 
 /** A command line to paste and, if needed, what it does. */
-type Example = string | readonly [line: string, meaning: string];
+export type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
   /** Its examples with their meanings, "" without one. */
   exampleLines: readonly (readonly [line: string, meaning: string])[] = [];
+  /** The one operation that it performs, and the fields that it can set. */
+  operation: { readonly call: string; readonly fields: readonly string[] } | null = null;
 
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
@@ -49,6 +52,22 @@ export class SluiceCommand extends Command {
     );
     return this.addHelpText("after", `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`);
   }
+}
+
+type Parser = (text: string) => unknown;
+
+export function argument(flags: string, description: string, parse?: Parser): Argument {
+  const made = new Argument(flags, description);
+  return parse === undefined ? made : made.argParser(parse);
+}
+
+export function option(flags: string, description: string, parse?: Parser): Option {
+  const made = new Option(flags, description);
+  return parse === undefined ? made : made.argParser(parse);
+}
+
+export function requiredOption(flags: string, description: string, parse?: Parser): Option {
+  return option(flags, description, parse).makeOptionMandatory();
 }
 
 export function choiceOption(name: string, choices: readonly string[], description: string): Option {
@@ -89,10 +108,6 @@ export function isRemoteCapable(command: Command): boolean {
   return command.options.some(({ long }) => long === "--gateway");
 }
 
-export function newKeyCommand(name: string, summary: string): SluiceCommand {
-  return newOperationCommand(name, summary).argument("<key>", "its id, prefix or label");
-}
-
 /** Adds `--csv`, which every list and report has in addition to `--json`. */
 export function withCsv(command: SluiceCommand): SluiceCommand {
   return command.addOption(sharedOption("--csv", "print comma-separated values").conflicts("json"));
@@ -125,4 +140,15 @@ export function group(name: string, summary: string, commands: readonly Command[
   const parent = new SluiceCommand(name).description(summary).helpOption("-h, --help", "show this help");
   for (const command of commands) parent.addCommand(command);
   return parent.helpCommand(false);
+}
+
+export type CommandMaker = (terminal: Terminal) => Command;
+
+export function commandGroup(name: string, summary: string, makers: readonly CommandMaker[]): CommandMaker {
+  return (terminal) =>
+    group(
+      name,
+      summary,
+      makers.map((make) => make(terminal)),
+    );
 }

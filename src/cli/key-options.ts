@@ -1,26 +1,24 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { KeyChangesBody } from "../admin/keys/schema.ts";
 import { iso } from "../admin/moments.ts";
 import {
   type AttributeKind,
   budgetPeriods,
   type KeyAttribute,
   type KeyAttributeName,
-  keyAttributeList,
   keyAttributeNames,
   keyAttributes,
 } from "../base/key-attributes.ts";
 import { type TpmLimit, tpmFromText } from "../base/models/tpm-limit.ts";
 import { contentLevels } from "../base/requests/content-level.ts";
 import { type Tags, tagsFromTexts } from "../base/requests/labels.ts";
-import { atLeastZero, expiry, nameList, orWord, requestLimit } from "./arguments.ts";
+import { atLeastZero, expiry, nameList, removed, requestLimit } from "./arguments.ts";
 
 /** Parsers by kind; values of other kinds are taken as they are. */
 const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
   models: nameList,
   positive: requestLimit,
   count: atLeastZero,
-  moment: (text) => expiry(text),
+  moment: (text) => iso(expiry(text)),
 };
 
 type ListKind = "tpm" | "tags";
@@ -43,51 +41,42 @@ const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unkno
   },
 };
 
-/** The options for a key's attributes. Only an update accepts the word that removes a limit. */
-export function keyOptions(verb: "create" | "update"): Record<KeyAttributeName, Option> {
-  const options = keyAttributeNames.map((name) => [name, keyOption(keyAttributes[name], verb)]);
-  return Object.fromEntries(options);
+/** The options for a key's attributes. Only an update accepts the word that removes a limit, or a flag's opposite. */
+export function keyOptions(verb: "create" | "update"): Record<KeyAttributeName, Option | readonly Option[]> {
+  return Object.fromEntries(
+    keyAttributeNames.map((name) => {
+      const { kind, option } = keyAttributes[name];
+      const made = attributeOption(name, verb);
+      const isSwitch = kind === "flag" && verb === "update";
+      return [name, isSwitch ? [made, new Option(`--no-${option}`, `removes --${option}`)] : made];
+    }),
+    // Every name has its entry.
+  ) as Record<KeyAttributeName, Option | readonly Option[]>;
 }
 
-/** The opposites of flags, for an update. */
-export function oppositeOptions(): readonly Option[] {
-  const flags = keyAttributeList.filter(({ kind }) => kind === "flag");
-  return flags.map(({ option }) => new Option(`--no-${option}`, `removes --${option}`));
-}
-
-function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "create" | "update"): Option {
-  if (kind === "flag") return new Option(`--${option}`, help[verb]);
+/** The option that sets an attribute, which accounts have with a help of their own. */
+export function attributeOption(
+  name: KeyAttributeName,
+  verb: "create" | "update",
+  about: string = keyAttributes[name].help[verb],
+): Option {
+  const { option, takes, none, kind, unset }: KeyAttribute = keyAttributes[name];
+  if (kind === "flag") return new Option(`--${option}`, about);
   const word = verb === "update" && none ? none : null;
-  const created = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
-  if (kind === "period") return created.choices(budgetPeriods);
-  if (kind === "content") return created.choices(word === null ? contentLevels : [...contentLevels, word]);
-  if (kind === "tpm" || kind === "tags") return created.argParser(orNone(word, adders[kind]));
+  const made = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, about);
   const parse = parsers[kind];
-  if (parse === undefined) return created;
-  return created.argParser(word === null ? parse : orWord(word, parse));
+  if (kind === "period") made.choices(budgetPeriods);
+  else if (kind === "content") made.choices(word === null ? contentLevels : [...contentLevels, word]);
+  else if (kind === "tpm" || kind === "tags") made.argParser(adders[kind]);
+  else if (parse !== undefined) made.argParser(parse);
+  return verb === "update" && none !== undefined ? orWord(made, none, unset ?? removed) : made;
 }
 
-function orNone(word: string | null, add: (text: string, before: unknown) => unknown) {
-  return (text: string, before: unknown) => {
-    if (text === word) return word;
-    return add(text, before === word ? undefined : before);
-  };
-}
-
-/** The options that accounts have, too. */
-export function sharedOptions(verb: "create" | "update"): readonly Option[] {
-  return [keyAttributes.tpm_limits, keyAttributes.tags].map((attribute) => keyOption(attribute, verb));
-}
-
-/** The attributes of an operation's body that the options set. */
-export function attributesFromOptions(options: object): KeyChangesBody {
-  const optionValues = new Map<string, unknown>(Object.entries(options));
-  const fields = keyAttributeNames.flatMap((name) => {
-    const { option, none, unset, kind }: KeyAttribute = keyAttributes[name];
-    const value = optionValues.get(new Option(`--${option}`).attributeName());
-    if (value === undefined) return [];
-    if (value === none) return [[name, unset]];
-    return [[name, kind === "moment" ? iso(Number(value)) : value]];
+/** Accepts one word besides its values, which stands for another value. */
+function orWord(option: Option, word: string, value: unknown): Option {
+  const { parseArg } = option;
+  return option.argParser((text: string, before: unknown) => {
+    if (text === word) return value;
+    return parseArg === undefined ? text : parseArg(text, before === value ? undefined : before);
   });
-  return Object.fromEntries(fields);
 }

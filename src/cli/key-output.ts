@@ -5,54 +5,37 @@ import { ownAccountId } from "../base/own-account.ts";
 import { count, plural } from "../base/text/plural.ts";
 import { capText, sharedFacts, standing } from "./account-output.ts";
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
-import { type DataPlace, type OperationClient, segment } from "./operations/client.ts";
+import { segment } from "./operations/client.ts";
+import type { EnteredCall } from "./operations/operation-command.ts";
 import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
-import { creditsShown, fromNow, moment, printJson, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, fromNow, moment, type Terminal } from "./terminal/terminal.ts";
 
-interface KeyOutput {
-  readonly json?: true | undefined;
-  /** The store that was written to; absent if the key was only read. */
-  readonly place?: DataPlace;
-  /** What was done to the key; absent if it was only read. */
-  readonly done?: "created" | "updated" | "rotated";
-  /** The settings of a client with the new key. */
-  readonly connect?: ClientSettings | null | undefined;
+type KeyAnswer = KeyView | IssuedKeyView;
+
+/** The JSON of a key, with its secret if it was just issued. */
+export function keyDocument(answer: KeyAnswer, place: object = {}, connect: ClientSettings | null = null) {
+  const { id, key, ...view } = { key: undefined, ...answer };
+  const issued = key === undefined ? {} : { key };
+  return { id, ...issued, ...view, ...(connect && { connect }), ...place };
 }
 
-/** Shows a key that an operation answers; the secret, if there is one, before anything else can fail. */
+/** Shows a key, and what was done to it; the secret, if there is one, before anything else can fail. */
 export async function showKey(
-  client: OperationClient,
-  answer: KeyView | IssuedKeyView,
-  output: KeyOutput,
-  terminal: Terminal,
+  answer: KeyAnswer,
+  { client, terminal }: EnteredCall,
+  done: "created" | "updated" | "rotated" | null = null,
+  connect: ClientSettings | null = null,
 ): Promise<void> {
   const { key: secret, ...view } = { key: undefined, ...answer };
-  if (output.json) {
-    const { id, ...rest } = view;
-    const issued = secret === undefined ? {} : { key: secret };
-    const connect = output.connect ? { connect: output.connect } : {};
-    printJson({ id, ...issued, ...rest, ...connect, ...output.place }, terminal);
-    return;
-  }
-  if (secret !== undefined) terminal.print(secretBlock(view, secret, output, terminal));
-  else if (output.done !== undefined) {
-    terminal.print(`${terminal.style.good("✓")} ${output.done} ${terminal.style.bold(view.prefix)}\n`);
-  }
+  const { style } = terminal;
+  if (done !== null) terminal.print(`${style.good("✓")} ${done} ${style.bold(view.prefix)}\n`);
+  if (secret !== undefined)
+    terminal.print(`  ${style.bold(secret)}\n  ${style.dim("Save it now: it is not shown again.")}\n`);
   const isShared = view.account !== ownAccountId(view.id);
   const account = isShared ? await client.get<AccountView>(`/accounts${segment(view.account)}`) : null;
   terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
-  if (output.connect) terminal.print(`\n${settingsText(output.connect, terminal.style)}`);
-}
-
-function secretBlock(view: KeyView, secret: string, output: KeyOutput, { style }: Terminal): string {
-  return [
-    `${style.good("✓")} ${output.done} ${style.bold(view.prefix)}`,
-    "",
-    `  ${style.bold(secret)}`,
-    `  ${style.dim("Save it now: it is not shown again.")}`,
-    "",
-  ].join("\n");
+  if (connect) terminal.print(`\n${settingsText(connect, style)}`);
 }
 
 function keyFacts(

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { accountsCommands } from "./commands/accounts.ts";
-import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
+import { adminTokensCommands } from "./commands/admin-tokens.ts";
 import { alertsAcknowledgeCommand } from "./commands/alerts/acknowledge.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { auditLogCommand } from "./commands/audit-log.ts";
@@ -30,9 +30,9 @@ import { reconcileCommand } from "./commands/reconcile.ts";
 import { requestsExportCommand } from "./commands/requests/export.ts";
 import { requestsListCommand } from "./commands/requests/list.ts";
 import { requestsShowCommand } from "./commands/requests/show.ts";
-import { responsesDeleteCommand, responsesListCommand } from "./commands/responses.ts";
+import { responsesCommands } from "./commands/responses.ts";
 import { serveCommand } from "./commands/serve.ts";
-import { sessionsCommands } from "./commands/sessions/index.ts";
+import { sessionsCommands } from "./commands/sessions.ts";
 import { signInsCommands } from "./commands/sign-ins.ts";
 import { statementCommand } from "./commands/statement.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -43,11 +43,9 @@ import { storeSizeCommand } from "./commands/store/size.ts";
 import { logoutCommand, tokenCommand } from "./commands/token.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
-import { group, helpStyle, SluiceCommand } from "./help.ts";
+import { type CommandMaker, commandGroup, helpStyle, SluiceCommand } from "./help.ts";
 import { plain } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
-
-type CommandMaker = (terminal: Terminal) => Command;
 
 /** In the order of the help. */
 const commands: readonly CommandMaker[] = [
@@ -62,25 +60,25 @@ const commands: readonly CommandMaker[] = [
   usageCommand,
   statementCommand,
   reconcileCommand,
-  groupOf("requests", "List requests, and show why one ended as it did", [
+  commandGroup("requests", "List requests, and show why one ended as it did", [
     requestsListCommand,
     requestsShowCommand,
     requestsExportCommand,
   ]),
-  groupOf("content", "Delete recorded content, or encrypt it with another key", [
+  commandGroup("content", "Delete recorded content, or encrypt it with another key", [
     contentDeleteCommand,
     contentRekeyCommand,
   ]),
-  groupOf("responses", "List or delete stored responses", [responsesListCommand, responsesDeleteCommand]),
-  groupOf("models", "List models, test their providers, and update prices", [
+  responsesCommands,
+  commandGroup("models", "List models, test their providers, and update prices", [
     modelsListCommand,
     modelsCheckCommand,
     modelsDiscoverCommand,
     modelsImportCommand,
     modelsUpdateCommand,
   ]),
-  groupOf("ledger", "Verify or export the ledger", [ledgerAuditCommand, ledgerExportCommand]),
-  groupOf("config", "Write, check, compare and reload the configuration", [
+  commandGroup("ledger", "Verify or export the ledger", [ledgerAuditCommand, ledgerExportCommand]),
+  commandGroup("config", "Write, check, compare and reload the configuration", [
     configInitCommand,
     configCheckCommand,
     configDiffCommand,
@@ -96,7 +94,7 @@ const commands: readonly CommandMaker[] = [
   auditLogCommand,
   backupCommand,
   restoreCommand,
-  groupOf("store", "Check the database, and move the data to another folder, database or build", [
+  commandGroup("store", "Check the database, and move the data to another folder, database or build", [
     storeCheckCommand,
     storeCopyCommand,
     storeExportCommand,
@@ -108,22 +106,13 @@ const commands: readonly CommandMaker[] = [
   healthCommand,
   doctorCommand,
   statusCommand,
-  groupOf("alerts", "Acknowledge alerts, and test the webhook that receives them", [
+  commandGroup("alerts", "Acknowledge alerts, and test the webhook that receives them", [
     alertsAcknowledgeCommand,
     alertsTestCommand,
   ]),
   completionCommand,
   versionCommand,
 ];
-
-function groupOf(name: string, summary: string, makers: readonly CommandMaker[]): CommandMaker {
-  return (terminal) =>
-    group(
-      name,
-      summary,
-      makers.map((make) => make(terminal)),
-    );
-}
 
 /**
  * The whole command line. These files are light: each command imports what it needs when it runs, so that `serve`

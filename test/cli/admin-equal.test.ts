@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
+import type { AdminDeps } from "../../src/admin/deps.ts";
+import { operationsOf } from "../../src/admin/routes/operations.ts";
+import type { AdminRoute } from "../../src/admin/routes/route.ts";
 import { buildProgram, fullName } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import { startAdmin } from "../admin/routes/fixtures.ts";
-import { equals } from "./admin-equals.ts";
+import { entriesOf, equals } from "./admin-equals.ts";
 
 const onThisMachine = "works with files or processes of the machine that it runs on";
 const nothingToDo = "tells about the program itself";
@@ -62,6 +65,28 @@ function commandsOf(program: Program): string[] {
   if (program.commands.length > 0) return program.commands.flatMap(commandsOf);
   return [fullName(program).replace("sluice ", "")];
 }
+
+/** What the operation takes in its path, its query and its body. */
+function takenBy(route: AdminRoute): string[] {
+  const body = route.method === "GET" ? undefined : route.body;
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
+  return [...inPath, ...Object.keys({ ...route.query?.properties, ...body?.["properties"] })];
+}
+
+test("a command that performs one operation sets fields that the operation has", () => {
+  const routes = operationsOf({} as AdminDeps);
+  const entries = entriesOf(buildProgram({} as Terminal));
+  expect(entries.length).toBeGreaterThan(30);
+  for (const [command, { call, fields }] of entries) {
+    const route = routes.find(({ method, path }) => `${method} ${path}` === call);
+    expect({ command, call, isServed: route !== undefined }).toEqual({ command, call, isServed: true });
+    const taken = route === undefined ? [] : takenBy(route);
+    expect({ command, unknown: fields.filter((name) => !taken.includes(name)) }).toEqual({
+      command,
+      unknown: [],
+    });
+  }
+});
 
 test("whatever the command line can do the admin API can, and the reverse, but for what is listed", async () => {
   await using admin = await startAdmin();

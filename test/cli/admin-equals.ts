@@ -1,25 +1,28 @@
+import { SluiceCommand } from "../../src/cli/help.ts";
+import { buildProgram, fullName } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
+
+type Program = ReturnType<typeof buildProgram>;
+type Performed = NonNullable<SluiceCommand["operation"]>;
+
+/** The commands that say which operation they perform, with the fields that they set. */
+export function entriesOf(program: Program): (readonly [command: string, performed: Performed])[] {
+  const operation = program instanceof SluiceCommand ? program.operation : null;
+  const name = fullName(program).replace("sluice ", "");
+  return [
+    ...(operation === null ? [] : [[name, operation] as const]),
+    ...program.commands.flatMap(entriesOf),
+  ];
+}
+
 /** What the command line and the admin API can both do: the command, and the operations that are its equal. */
 export const equals: Readonly<Record<string, readonly string[]>> = {
-  "keys create": ["POST /keys"],
-  "keys list": ["GET /keys"],
-  "keys show": ["GET /keys/{key}"],
-  "keys update": ["PATCH /keys/{key}"],
-  "keys topup": ["POST /keys/{key}/topup"],
-  "keys adjust": ["POST /keys/{key}/adjust"],
-  "keys raise-cap": ["POST /keys/{key}/raise-cap"],
-  "keys move": ["POST /keys/{key}/move"],
-  "keys rotate": ["POST /keys/{key}/rotate"],
-  "keys enable": ["POST /keys/{key}/enable"],
-  "keys disable": ["POST /keys/{key}/disable"],
-  "keys suspend": ["POST /keys/{key}/suspend"],
-  "keys revoke": ["POST /keys/{key}/revoke"],
-  "accounts create": ["POST /accounts"],
-  "accounts list": ["GET /accounts"],
-  "accounts show": ["GET /accounts/{account}"],
-  "accounts update": ["PATCH /accounts/{account}"],
-  "accounts topup": ["POST /accounts/{account}/topup"],
-  "accounts adjust": ["POST /accounts/{account}/adjust"],
-  "accounts close": ["POST /accounts/{account}/close"],
+  ...Object.fromEntries(
+    entriesOf(buildProgram({} as Terminal)).map(([command, { call }]) => [
+      command,
+      [call.replaceAll(/:(\w+)/g, "{$1}")],
+    ]),
+  ),
   statement: ["GET /statement"],
   usage: ["GET /usage", "GET /overview"],
   reconcile: ["POST /reconcile"],
@@ -31,29 +34,16 @@ export const equals: Readonly<Record<string, readonly string[]>> = {
   "models check": ["POST /models/check"],
   "ledger audit": ["POST /ledger/audit"],
   "ledger export": ["GET /ledger/export", "GET /entries"],
-  "responses list": ["GET /responses"],
-  "responses delete": ["DELETE /responses"],
-  "alerts ack": ["POST /alerts/ack"],
-  "sessions list": ["GET /sessions"],
-  "sessions end": ["POST /sessions/end"],
   "caps add": ["POST /caps"],
   "caps list": ["GET /caps", "GET /cap-values"],
   "caps show": ["GET /caps/{cap}"],
   "caps update": ["PATCH /caps/{cap}"],
   "caps raise": ["POST /caps/{cap}/raise"],
   "caps remove": ["DELETE /caps/{cap}"],
-  "sign-ins list": ["GET /sign-ins"],
-  "sign-ins revoke": ["POST /sign-ins/revoke"],
-  "sign-ins allow": ["POST /sign-ins/allow"],
-  "admin-tokens create": ["POST /admin-tokens"],
-  "admin-tokens list": ["GET /admin-tokens"],
-  "admin-tokens revoke": ["POST /admin-tokens/{token}/revoke"],
-  "audit-log": ["GET /audit"],
   "config show": ["GET /config", "GET /config/toml"],
   "config diff": ["GET /config/check"],
   "config reload": ["POST /config/reload"],
   "store size": ["GET /storage"],
-  nodes: ["GET /nodes"],
   health: ["GET /health"],
   status: ["GET /alerts"],
 };

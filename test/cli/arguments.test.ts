@@ -52,9 +52,4 @@ describe("what people type", () => {
     expect(["0", "8787", "65535"].map(read.port)).toEqual([0, 8787, 65_535]);
     for (const text of ["65536", "-1", "http"]) expect(() => read.port(text)).toThrow();
   });
-
-  test("a word may stand beside numbers", () => {
-    const limit = read.orWord("none", read.atLeastOne);
-    expect([limit("none"), limit("5")]).toEqual(["none", 5]);
-  });
 });

@@ -49,16 +49,15 @@ export class OperationClient {
     return Object.values(this.place)[0] ?? "";
   }
 
-  /** The caller knows the shape of what the operation answers, by its schema. */
-  async get<View>(path: string, query: Query = {}): Promise<View> {
-    return (await this.#answer("GET", path + queryText(query), null)).json() as Promise<View>;
+  get<View>(path: string, query: Query = {}): Promise<View> {
+    return this.perform("GET", path, query);
   }
 
   /** All rows of a list that is answered in pages, or the first `limit` of them. */
-  async list<Row>(path: string, query: Query = {}, limit = Number.POSITIVE_INFINITY): Promise<Row[]> {
+  async list<Row>(path: string, query: object = {}, limit = Number.POSITIVE_INFINITY): Promise<Row[]> {
     const rows: Row[] = [];
     for (let cursor: string | undefined; ; ) {
-      const size = Math.min(limit - rows.length, Number(query["limit"] ?? maxPage));
+      const size = Math.min(limit - rows.length, maxPage);
       const page = await this.get<PageOf<Row>>(path, { ...query, limit: size, cursor });
       rows.push(...page.data);
       if (page.next_cursor == null || rows.length >= limit) return rows;
@@ -67,15 +66,24 @@ export class OperationClient {
   }
 
   post<View>(path: string, body: object = {}): Promise<View> {
-    return this.#change("POST", path, body);
+    return this.perform("POST", path, body);
   }
 
   patch<View>(path: string, body: object): Promise<View> {
-    return this.#change("PATCH", path, body);
+    return this.perform("PATCH", path, body);
   }
 
-  async remove<View>(path: string, query: Query = {}): Promise<View> {
-    return (await this.#answer("DELETE", path + queryText(query), null)).json() as Promise<View>;
+  remove<View>(path: string, query: Query = {}): Promise<View> {
+    return this.perform("DELETE", path, query);
+  }
+
+  /** Performs an operation with its query or body. The caller knows the shape of what it answers, by its schema. */
+  async perform<View>(method: OperationCall["method"], path: string, input: object): Promise<View> {
+    const hasBody = method === "POST" || method === "PATCH";
+    const answer = hasBody
+      ? this.#answer(method, path, JSON.stringify(input))
+      : this.#answer(method, path + queryText(input), null);
+    return (await answer).json() as Promise<View>;
   }
 
   /** What the operation answers, part by part as it is read. */
@@ -86,10 +94,6 @@ export class OperationClient {
 
   close(): Promise<void> {
     return this.#transport.close();
-  }
-
-  async #change<View>(method: "POST" | "PATCH", path: string, body: object): Promise<View> {
-    return (await this.#answer(method, path, JSON.stringify(body))).json() as Promise<View>;
   }
 
   async #answer(
@@ -118,7 +122,7 @@ export function segment(name: string): string {
   return `/${encodeURIComponent(name)}`;
 }
 
-function queryText(query: Query): string {
+function queryText(query: object): string {
   const set = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
   );

@@ -1,5 +1,5 @@
 import { describe, expect } from "bun:test";
-import { Command, type Option } from "commander";
+import { Command } from "commander";
 import type { OperationContext } from "../../../src/admin/context.ts";
 import { updateKey } from "../../../src/admin/keys/change-key.ts";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
@@ -12,7 +12,8 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../../src/base/key-attributes.ts";
-import { attributesFromOptions, keyOptions, oppositeOptions } from "../../../src/cli/key-options.ts";
+import { removed } from "../../../src/cli/arguments.ts";
+import { keyOptions } from "../../../src/cli/key-options.ts";
 import { testEachStore } from "../../store/each-store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { storedKeyView } from "./stored-view.ts";
@@ -40,19 +41,20 @@ const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: string; ke
 /** What a command line with only this option asks for. */
 function given(name: KeyAttributeName, verb: "create" | "update", text: string): KeyUpdate {
   const { option, kind }: KeyAttribute = keyAttributes[name];
-  return parsed([keyOptions(verb)[name]], kind === "flag" ? [`--${option}`] : [`--${option}`, text]);
+  return parsed(name, verb, kind === "flag" ? [`--${option}`] : [`--${option}`, text]);
 }
 
 function taken(name: KeyAttributeName): KeyUpdate {
   const { option, kind, unset, none }: KeyAttribute = keyAttributes[name];
   if (kind !== "flag") return given(name, "update", none ?? String(unset));
-  return parsed([keyOptions("update")[name], ...oppositeOptions()], [`--no-${option}`]);
+  return parsed(name, "update", [`--no-${option}`]);
 }
 
-function parsed(options: readonly Option[], line: readonly string[]): KeyUpdate {
+function parsed(name: KeyAttributeName, verb: "create" | "update", line: readonly string[]): KeyUpdate {
   const command = new Command();
-  for (const option of options) command.addOption(option);
-  return attributesFromBody(attributesFromOptions(command.parse(line, { from: "user" }).opts()));
+  for (const option of [keyOptions(verb)[name]].flat()) command.addOption(option);
+  const [value] = Object.values(command.parse(line, { from: "user" }).opts());
+  return attributesFromBody({ [name]: value === removed ? null : value });
 }
 
 describe("every attribute of a key", () => {

@@ -1,30 +1,20 @@
-import { Argument, type Command } from "commander";
+import { Argument } from "commander";
 import { iso } from "../../../admin/moments.ts";
 import type { AcknowledgedView } from "../../../admin/system/alert-schema.ts";
 import { alertKindNames } from "../../../alerts/alert.ts";
 import { expiry } from "../../arguments.ts";
-import { type DataOptions, newOperationCommand } from "../../help.ts";
-import { withOperations } from "../../operations/with-operations.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { requiredOption } from "../../help.ts";
+import { operation } from "../../operations/operation-command.ts";
 
-interface Options extends DataOptions {
-  readonly until: number;
-}
-
-export function alertsAcknowledgeCommand(terminal: Terminal): Command {
-  return newOperationCommand("ack", "Acknowledge the alerts of a kind until a day")
-    .addArgument(new Argument("<kind>", "the kind, as `sluice status` lists it").choices(alertKindNames))
-    .requiredOption("--until <when>", "how long, such as 30d, or a date", expiry)
-    .examples("sluice alerts ack price_outdated --until 30d")
-    .addHelpText(
-      "after",
-      "\nThe alerts stay in the list, with who acknowledged them. `sluice status --check` ignores them.",
-    )
-    .action(async (kind: string, { until: untilMs, ...options }: Options) => {
-      await withOperations(terminal, options, { writes: true }, async (client) => {
-        const document = await client.post<AcknowledgedView>("/alerts/ack", { kind, until: iso(untilMs) });
-        const message = `${kind} is acknowledged until ${document.acknowledged.until}`;
-        printDone(options.json, document, message, terminal);
-      });
-    });
-}
+export const alertsAcknowledgeCommand = operation<AcknowledgedView, { kind: string; until: string }>({
+  name: "ack",
+  summary: "Acknowledge the alerts of a kind until a day",
+  call: "POST /alerts/ack",
+  fields: {
+    kind: new Argument("<kind>", "the kind, as `sluice status` lists it").choices(alertKindNames),
+    until: requiredOption("--until <when>", "how long, such as 30d, or a date", (text) => iso(expiry(text))),
+  },
+  examples: ["sluice alerts ack price_outdated --until 30d"],
+  note: "The alerts stay in the list, with who acknowledged them. `sluice status --check` ignores them.",
+  done: ({ kind, acknowledged }) => `${kind} is acknowledged until ${acknowledged.until}`,
+});

@@ -1,5 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CapsBody, IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
+import { InvalidArgumentError, Option } from "commander";
+import type { CapsBody, IssuedKeyView, KeyChangesBody, KeyView } from "../../../admin/keys/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import { creditsFromNano } from "../../../base/money/money.ts";
@@ -7,175 +7,166 @@ import { locateData } from "../../../config/locate-data.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
-import { confirm, type YesOption } from "../../confirm.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
-import { choiceOption, type DataOptions, newKeyCommand, newOperationCommand } from "../../help.ts";
-import { attributesFromOptions, keyOptions, oppositeOptions } from "../../key-options.ts";
-import { showKey } from "../../key-output.ts";
+import { argument, choiceOption, option, requiredOption } from "../../help.ts";
+import { keyOptions } from "../../key-options.ts";
+import { keyDocument, showKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
-import { type OperationClient, segment } from "../../operations/client.ts";
-import { withOperations } from "../../operations/with-operations.ts";
+import { segment } from "../../operations/client.ts";
+import { type EnteredCall, type OperationEntry, operation } from "../../operations/operation-command.ts";
 import { servedAddress } from "../../serve/files-for-commands.ts";
-import { Misuse, type Terminal } from "../../terminal/terminal.ts";
+import { Misuse } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+const key = argument("<key>", "its id, prefix or label");
+
+interface NewKeyFields extends KeyChangesBody {
   readonly mode?: KeyMode;
   readonly account?: string;
   readonly postpaid?: true;
-  readonly cap?: CapsBody;
+  readonly caps?: CapsBody;
   readonly credit?: number;
-  readonly budget?: number;
-  readonly period?: string;
-  readonly for?: ClientId;
 }
 
-export function keysCreateCommand(terminal: Terminal): Command {
-  const { label, ...limits } = keyOptions("create");
-  const command = newOperationCommand("create", "Create a key; its secret is shown only once")
-    .addOption(choiceOption("mode", keyModes, "what the key spends: credits or a token budget"))
-    .option("--account <account>", "bill this account, by id or label; the key gets its mode")
-    .option("--postpaid", "postpaid: no balance needed, only caps limit it")
-    .addOption(capOption("cap", "maximum spend: 5/day, 20/week:claude-opus-*; repeatable"))
-    .addOption(label)
-    .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
-    .addOption(
-      new Option("--for <client>", `also print the settings of ${clientIds.join(", ")}`).choices(clientIds),
-    )
-    .examples(
-      "sluice keys create --mode credit --credit 5 --label alice",
-      "sluice keys create --mode token_budget --budget 1000000 --period month",
-      "sluice keys create --mode credit --credit 20 --provider openai --rpm 60 --expires 30d",
-      ["sluice keys create --mode credit --credit 1 --json | jq -r .key", "only the secret"],
-    )
-    .action(async (options: Options) => {
-      checkMode(options);
-      const { mode, account, postpaid, cap: caps, credit } = options;
-      const creditBody = credit === undefined ? {} : { credit: creditsFromNano(credit) };
-      const body = { ...attributesFromOptions(options), mode, account, postpaid, caps, ...creditBody };
-      await withOperations(terminal, options, { create: true }, async (client) => {
-        const issued = await client.post<IssuedKeyView>("/keys", body);
-        const connect =
-          options.for === undefined
-            ? null
-            : await connectWith(options.for, issued, client, options, terminal);
-        const output = { json: options.json, place: client.place, done: "created", connect } as const;
-        await showKey(client, issued, output, terminal);
-      });
-    });
-  for (const option of Object.values(limits)) command.addOption(option);
-  return command;
+interface ForClient {
+  readonly client?: ClientId;
 }
 
-function connectWith(
-  app: ClientId,
+const { label, ...limits } = keyOptions("create");
+
+export const keysCreateCommand = operation<IssuedKeyView, NewKeyFields, ForClient>({
+  name: "create",
+  summary: "Create a key; its secret is shown only once",
+  call: "POST /keys",
+  fields: {
+    mode: choiceOption("mode", keyModes, "what the key spends: credits or a token budget"),
+    account: option("--account <account>", "bill this account, by id or label; the key gets its mode"),
+    postpaid: option("--postpaid", "postpaid: no balance needed, only caps limit it"),
+    caps: capOption("cap", "maximum spend: 5/day, 20/week:claude-opus-*; repeatable"),
+    label,
+    credit: option("--credit <n>", "opening balance of a credit key, in credits", (text) =>
+      creditsFromNano(creditAmount(text)),
+    ),
+    ...limits,
+  },
+  extras: {
+    client: new Option("--for <client>", `also print the settings of ${clientIds.join(", ")}`).choices(
+      clientIds,
+    ),
+  },
+  examples: [
+    "sluice keys create --mode credit --credit 5 --label alice",
+    "sluice keys create --mode token_budget --budget 1000000 --period month",
+    "sluice keys create --mode credit --credit 20 --provider openai --rpm 60 --expires 30d",
+    ["sluice keys create --mode credit --credit 1 --json | jq -r .key", "only the secret"],
+  ],
+  creates: true,
+  check: checkMode,
+  document: async (issued, call) => keyDocument(issued, call.client.place, await connectWith(issued, call)),
+  show: async (issued, call) => showKey(issued, call, "created", await connectWith(issued, call)),
+});
+
+/** The settings of a client with the new key; null if none was named. */
+async function connectWith(
   issued: IssuedKeyView,
-  client: OperationClient,
-  options: DataOptions,
-  terminal: Terminal,
+  { given, client, options, terminal }: EnteredCall<ForClient>,
 ) {
+  if (given.client === undefined) return null;
   const { env, cwd } = terminal;
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
   const address = client.address ?? servedAddress(dir);
-  return newKeyConnect(app, issued, {
-    address,
-    knownModels: knownNames(options, dir, terminal)?.models ?? [],
-  });
+  const knownModels = knownNames(options, dir, terminal)?.models ?? [];
+  return newKeyConnect(given.client, issued, { address, knownModels });
 }
 
-function checkMode(options: Options): void {
-  if (options.mode === undefined && options.account === undefined) {
+function checkMode({ mode, account, budget_tokens: budget, period, credit }: NewKeyFields): void {
+  if (mode === undefined && account === undefined) {
     throw new Misuse("pass --mode credit, --mode token_budget or --account ACCOUNT");
   }
-  if (options.mode === "credit" && (options.budget !== undefined || options.period !== undefined)) {
+  if (mode === "credit" && (budget !== undefined || period !== undefined)) {
     throw new Misuse("--budget and --period are for --mode token_budget; a credit key takes --credit");
   }
-  if (options.mode === "token_budget" && options.credit !== undefined) {
+  if (mode === "token_budget" && credit !== undefined) {
     throw new Misuse("--credit is for --mode credit; a token-budget key takes --budget");
   }
 }
 
-/** Changes a key by one operation, and shows it. */
-async function changeKey(
-  terminal: Terminal,
-  options: DataOptions,
-  done: "updated" | "rotated",
-  change: (client: OperationClient) => Promise<KeyView>,
-): Promise<void> {
-  await withOperations(terminal, options, { writes: true }, async (client) => {
-    const output = { json: options.json, place: client.place, done };
-    await showKey(client, await change(client), output, terminal);
+/** Changes a key, and shows it. */
+function change<Fields extends object>(
+  entry: OperationEntry<KeyView, Fields & { key: string }>,
+  done: "updated" | "rotated" = "updated",
+) {
+  return operation<KeyView, Fields & { key: string }>({
+    ...entry,
+    document: (view, { client }) => keyDocument(view, client.place),
+    show: (view, call) => showKey(view, call, done),
   });
 }
 
-export function keysUpdateCommand(terminal: Terminal): Command {
-  const command = newKeyCommand("update", "Change a key's label, limits, provider scope or expiry")
-    .examples("sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", [
-      "sluice keys update slu_8fK2mQ0x --expires 30d",
-      "also reactivates an expired key",
-    ])
-    .addOption(capOption("cap", "replaces all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
-    .action(async (name: string, options: DataOptions & { readonly cap?: CapsBody }) => {
-      const update = { ...attributesFromOptions(options), caps: options.cap };
-      if (Object.values(update).every((value) => value === undefined)) {
-        throw new Misuse("nothing to change; pass an option such as --label, --rpm or --expires");
-      }
-      await changeKey(terminal, options, "updated", (client) =>
-        client.patch(`/keys${segment(name)}`, update),
-      );
-    });
-  const options = [...Object.values(keyOptions("update")), ...oppositeOptions()];
-  for (const option of options) command.addOption(option);
-  return command;
-}
+export const keysUpdateCommand = change<KeyChangesBody>({
+  name: "update",
+  summary: "Change a key's label, limits, provider scope or expiry",
+  call: "PATCH /keys/:key",
+  fields: {
+    key,
+    caps: capOption("cap", "replaces all its caps: 5/day, 20/week:claude-opus-*; repeatable"),
+    ...keyOptions("update"),
+  },
+  examples: [
+    "sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small",
+    ["sluice keys update slu_8fK2mQ0x --expires 30d", "also reactivates an expired key"],
+  ],
+  check({ key: _, ...changes }) {
+    if (Object.values(changes).some((value) => value !== undefined)) return;
+    throw new Misuse("nothing to change; pass an option such as --label, --rpm or --expires");
+  },
+});
 
-export function keysExtendCommand(terminal: Terminal): Command {
-  return newKeyCommand("raise-cap", "Raise a key's cap for the current period only")
-    .argument("<amount>", "by how much, in credits or tokens", aboveZero)
-    .option("--cap <period[:models]>", "which cap, if there are several: month, week:claude-opus-*")
-    .requiredOption("--note <text>", "reason, for the audit log")
-    .examples('sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"')
-    .action(async (name: string, amount: number, { cap, note, ...options }: ExtendOptions) => {
-      await changeKey(terminal, options, "updated", (client) =>
-        client.post(`/keys${segment(name)}/raise-cap`, { amount, cap, note }),
-      );
-    });
-}
-
-interface ExtendOptions extends DataOptions {
-  readonly cap?: string;
-  readonly note: string;
-}
+export const keysRaiseCapCommand = change<{ amount: number; cap?: string; note: string }>({
+  name: "raise-cap",
+  summary: "Raise a key's cap for the current period only",
+  call: "POST /keys/:key/raise-cap",
+  fields: {
+    key,
+    amount: argument("<amount>", "by how much, in credits or tokens", aboveZero),
+    cap: option("--cap <period[:models]>", "which cap, if there are several: month, week:claude-opus-*"),
+    note: requiredOption("--note <text>", "reason, for the audit log"),
+  },
+  examples: ['sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"'],
+});
 
 function aboveZero(text: string): number {
   if (/^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
   throw new InvalidArgumentError("Use an amount above 0, such as 20 or 0.5.");
 }
 
-export function keysMoveCommand(terminal: Terminal): Command {
-  return newKeyCommand("move", "Bill a key to another account; its entries stay in the old one")
-    .requiredOption("--account <account>", "the other account's id or label")
-    .examples("sluice keys move slu_8fK2mQ0x --account atlas")
-    .action(async (name: string, { account, ...options }: DataOptions & { readonly account: string }) => {
-      await changeKey(terminal, options, "updated", (client) =>
-        client.post(`/keys${segment(name)}/move`, { account }),
-      );
-    });
-}
+export const keysMoveCommand = change<{ account: string }>({
+  name: "move",
+  summary: "Bill a key to another account; its entries stay in the old one",
+  call: "POST /keys/:key/move",
+  fields: { key, account: requiredOption("--account <account>", "the other account's id or label") },
+  examples: ["sluice keys move slu_8fK2mQ0x --account atlas"],
+});
 
-export function keysRotateCommand(terminal: Terminal): Command {
-  return newKeyCommand("rotate", "Issue a new secret for a key; balance, label and limits stay")
-    .option("--grace <time>", "how long the old secret still works, such as 24h (default: 0)", duration, 0)
-    .option("--yes", "skip confirmation")
-    .examples(["sluice keys rotate slu_8fK2mQ0x --grace 24h", "a day to update all clients"])
-    .action(async (name: string, options: DataOptions & YesOption & { readonly grace: number }) => {
-      await changeKey(terminal, options, "rotated", async (client) => {
-        // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
-        if (options.grace === 0 && terminal.interactive) {
-          const { prefix } = await client.get<KeyView>(`/keys${segment(name)}`);
-          const question = `The old secret of ${prefix} stops working immediately. Rotate it?`;
-          await confirm(question, options, terminal);
-        }
-        return client.post(`/keys${segment(name)}/rotate`, { grace_seconds: options.grace / 1000 });
-      });
-    });
-}
+export const keysRotateCommand = change<{ grace_seconds: number }>(
+  {
+    name: "rotate",
+    summary: "Issue a new secret for a key; balance, label and limits stay",
+    call: "POST /keys/:key/rotate",
+    fields: {
+      key,
+      grace_seconds: option(
+        "--grace <time>",
+        "how long the old secret still works, such as 24h (default: 0)",
+        (text) => duration(text) / 1000,
+      ).default(0),
+    },
+    examples: [["sluice keys rotate slu_8fK2mQ0x --grace 24h", "a day to update all clients"]],
+    async asks({ given, client, terminal }) {
+      // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
+      if (given.grace_seconds > 0 || !terminal.interactive) return null;
+      const { prefix } = await client.get<KeyView>(`/keys${segment(given.key)}`);
+      return `The old secret of ${prefix} stops working immediately. Rotate it?`;
+    },
+  },
+  "rotated",
+);

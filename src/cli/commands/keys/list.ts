@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { CapView, KeyView, ListedKeyView } from "../../../admin/keys/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
@@ -8,38 +7,42 @@ import { ownAccountId } from "../../../base/own-account.ts";
 import { tagsText } from "../../../base/requests/labels.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { balanceText } from "../../account-output.ts";
-import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
+import { option } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import type { OperationClient } from "../../operations/client.ts";
-import { withOperations } from "../../operations/with-operations.ts";
-import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
+import { list } from "../../operations/operation-command.ts";
+import { csvOnly, type ListColumn } from "../../terminal/list.ts";
 import { fromNow, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
-  readonly search?: string;
+interface Owned {
   readonly owner?: string;
 }
 
-export function keysListCommand(terminal: Terminal): Command {
-  return withCsv(newOperationCommand("list", "List all keys with their remaining balance"))
-    .option("--search <text>", "part of the label, or the start of the id or prefix")
-    .option("--owner <name>", "only this owner's keys")
-    .examples(
-      "sluice keys list",
-      "sluice keys list --search alice",
-      "sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'",
-    )
-    .action(async (options: Options) => {
-      await withOperations(terminal, options, {}, async (client) => {
-        const owner = options.owner?.toLowerCase();
-        // The operation answers the newest first.
-        const found = (await client.list<ListedKeyView>("/keys", { search: options.search })).toReversed();
-        const views = found.filter((key) => owner === undefined || key.owner?.toLowerCase() === owner);
-        const columns = columnsOf(views, await labelsOfShared(views, client), Date.now(), terminal);
-        printList({ rows: views, columns, nothing: nothing(options) }, options, terminal);
-      });
-    });
+interface Search {
+  readonly search?: string;
 }
+
+export const keysListCommand = list<ListedKeyView, Search, Owned>({
+  name: "list",
+  summary: "List all keys with their remaining balance",
+  call: "GET /keys",
+  fields: { search: option("--search <text>", "part of the label, or the start of the id or prefix") },
+  extras: { owner: option("--owner <name>", "only this owner's keys") },
+  examples: [
+    "sluice keys list",
+    "sluice keys list --search alice",
+    "sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'",
+  ],
+  rows(newestFirst, { given }) {
+    const owner = given.owner?.toLowerCase();
+    return newestFirst
+      .toReversed()
+      .filter((key) => owner === undefined || key.owner?.toLowerCase() === owner);
+  },
+  columns: async (views, { client, terminal }) =>
+    columnsOf(views, await labelsOfShared(views, client), Date.now(), terminal),
+  nothing: ({ given }) => nothing(given),
+});
 
 /** The labels of accounts that several keys can share, by id; none are read if no key has one. */
 async function labelsOfShared(
@@ -55,8 +58,7 @@ function isAlone({ id, account }: KeyView): boolean {
   return account === ownAccountId(id);
 }
 
-function nothing(options: Options): string {
-  const { search, owner } = options;
+function nothing({ search, owner }: Search & Owned): string {
   if (search === undefined && owner === undefined)
     return "No keys yet. Create one with `sluice keys create --mode credit --credit 5`.";
   const which = search === undefined ? "No keys" : `No keys match "${search}"`;

@@ -1,0 +1,203 @@
+import { Argument, type Command, Option } from "commander";
+import { removed } from "../arguments.ts";
+import { confirm, type YesOption } from "../confirm.ts";
+import {
+  type CommandMaker,
+  type CsvOption,
+  type DataOptions,
+  type Example,
+  newOperationCommand,
+  type SluiceCommand,
+  withCsv,
+} from "../help.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import { printDone, printJson, type Terminal } from "../terminal/terminal.ts";
+import { showWarnings } from "../warnings.ts";
+import type { OperationCall, OperationClient } from "./client.ts";
+import { withOperations } from "./with-operations.ts";
+
+/** A call of an operation from the command line. */
+export interface EnteredCall<Given = object> {
+  /** What was typed, by the names of fields. */
+  readonly given: Given;
+  readonly options: DataOptions & CsvOption & YesOption;
+  readonly client: OperationClient;
+  readonly terminal: Terminal;
+}
+
+/** A flag has two options: itself and its opposite. */
+type Typed<Values> = { readonly [Name in keyof Values]-?: Argument | Option | readonly Option[] };
+
+/** How an operation of the admin API reads on the command line. A test compares it with the operation's own schemas. */
+interface Entry<Fields, Extras> {
+  readonly name: string;
+  readonly summary: string;
+  /** The method, and the path below the admin API. */
+  readonly call: `${OperationCall["method"]} /${string}`;
+  /** The arguments and options by the fields that they set, in the path, the query or the body. */
+  readonly fields?: Typed<Fields>;
+  /** Options that only the command uses. */
+  readonly extras?: Typed<Extras>;
+  readonly examples?: readonly Example[];
+  /** The last paragraph of the help. */
+  readonly note?: string;
+  /** A value can begin with a minus, which is otherwise an option's. */
+  readonly takesNegative?: true;
+  /** The query or body, if it is not the fields as they are. */
+  input?(given: Fields & Extras): object;
+  /** Throws if the fields do not go together. */
+  check?(given: Fields & Extras): void;
+}
+
+export interface OperationEntry<Answer, Fields = object, Extras = object> extends Entry<Fields, Extras> {
+  /** Creates the data folder if it does not exist. */
+  readonly creates?: true;
+  /** The question before a change that cannot be undone; null if there is none. */
+  asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
+  /** The JSON output; by default what the operation answers. */
+  document?(answer: Answer, call: EnteredCall<Fields & Extras>): unknown;
+  /** The CSV output, if there is one. */
+  csv?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
+  /** Warnings about what was done, which precede it. */
+  warns?(answer: Answer): readonly string[];
+  /** One sentence that says what was done. */
+  done?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
+  /** Prints an answer that one sentence cannot tell. */
+  show?(answer: Answer, call: EnteredCall<Fields & Extras>): void | Promise<void>;
+}
+
+export interface ListEntry<Row, Fields = object, Extras = object> extends Entry<Fields, Extras> {
+  readonly columns: readonly ListColumn<Row>[] | ColumnsOf<Row, Fields & Extras>;
+  /** Printed instead of an empty table. */
+  readonly nothing: string | ((call: EnteredCall<Fields & Extras>) => string);
+  /** The most rows without `--limit`; by default all. */
+  readonly limit?: number;
+  /** Which rows are shown, and in which order. */
+  rows?(all: readonly Row[], call: EnteredCall<Fields & Extras>): readonly Row[];
+  /** What follows the list. */
+  after?(rows: readonly Row[], call: EnteredCall<Fields & Extras>, isTable: boolean): void;
+}
+
+type ColumnsOf<Row, Given> = (
+  rows: readonly Row[],
+  call: EnteredCall<Given>,
+) => readonly ListColumn<Row>[] | Promise<readonly ListColumn<Row>[]>;
+
+/** A command that performs one operation, and shows what it answers. */
+export function operation<Answer extends object, Fields extends object = object, Extras = object>(
+  entry: OperationEntry<Answer, Fields, Extras>,
+): CommandMaker {
+  const { method, path } = callOf(entry);
+  return (terminal) => {
+    const command = newEntryCommand(entry);
+    if (entry.csv !== undefined) withCsv(command);
+    if (entry.asks !== undefined) command.option("--yes", "skip confirmation");
+    const use = { create: entry.creates === true, writes: method !== "GET" };
+    return finished(command, entry, (given, options) =>
+      withOperations(terminal, options, use, async (client) => {
+        const call = { given, options, client, terminal };
+        const question = await entry.asks?.(call);
+        if (question != null) await confirm(question, options, terminal);
+        const answer = await client.perform<Answer>(method, filled(path, given), inputOf(entry, path, given));
+        showWarnings(entry.warns?.(answer) ?? [], terminal);
+        if (options.json) printJson((await entry.document?.(answer, call)) ?? answer, terminal);
+        else if (options.csv) terminal.print(entry.csv?.(answer, call) ?? "");
+        else if (entry.done !== undefined) printDone(undefined, answer, entry.done(answer, call), terminal);
+        else await entry.show?.(answer, call);
+      }),
+    );
+  };
+}
+
+/** A command that lists what an operation answers, from all its pages. */
+export function list<Row extends object, Fields extends object = object, Extras = object>(
+  entry: ListEntry<Row, Fields, Extras>,
+): CommandMaker {
+  const { path } = callOf(entry);
+  return (terminal) =>
+    finished(withCsv(newEntryCommand(entry)), entry, (given, options) =>
+      withOperations(terminal, options, {}, async (client) => {
+        const call = { given, options, client, terminal };
+        const { limit = entry.limit }: { limit?: number } = given;
+        const all = await client.list<Row>(filled(path, given), inputOf(entry, path, given), limit);
+        const rows = entry.rows?.(all, call) ?? all;
+        const { columns, nothing } = entry;
+        const shown = {
+          rows,
+          columns: typeof columns === "function" ? await columns(rows, call) : columns,
+          nothing: typeof nothing === "function" ? nothing(call) : nothing,
+        };
+        const isTable = printList(shown, options, terminal);
+        entry.after?.(rows, call, isTable);
+      }),
+    );
+}
+
+/** The answer of a change, with where it was made. */
+export function withPlace<Answer extends object>(answer: Answer, { client }: Pick<EnteredCall, "client">) {
+  return { ...answer, ...client.place };
+}
+
+function newEntryCommand<Fields, Extras>(entry: Entry<Fields, Extras>): SluiceCommand {
+  const command = newOperationCommand(entry.name, entry.summary);
+  command.operation = { call: entry.call, fields: Object.keys(entry.fields ?? {}) };
+  if (entry.takesNegative) command.allowUnknownOption();
+  for (const each of Object.values(typedBy(entry)).flat()) {
+    if (each instanceof Argument) command.addArgument(each);
+    else command.addOption(each);
+  }
+  return command;
+}
+
+function typedBy<Fields, Extras>({ fields, extras }: Entry<Fields, Extras>) {
+  const all: Readonly<Record<string, Argument | Option | readonly Option[]>> = { ...fields, ...extras };
+  return all;
+}
+
+/** Adds what the help ends with, and what the command does. */
+function finished<Fields, Extras>(
+  command: SluiceCommand,
+  entry: Entry<Fields, Extras>,
+  perform: (given: Fields & Extras, options: DataOptions & CsvOption & YesOption) => Promise<void>,
+): Command {
+  const { examples, note } = entry;
+  if (examples !== undefined) command.examples(...examples);
+  if (note !== undefined) command.addHelpText("after", `\n${note}`);
+  return command.action(() => {
+    const options = command.opts<DataOptions>();
+    const typed = new Map<string, unknown>(Object.entries(options));
+    const words = [...command.processedArgs];
+    const values = Object.entries(typedBy(entry)).map(([name, typer]) => {
+      const [first] = [typer].flat();
+      const value = first instanceof Option ? typed.get(first.attributeName()) : words.shift();
+      return [name, value === removed ? null : value];
+    });
+    // Each parser makes the type that the entry says.
+    const given = Object.fromEntries(values) as Fields & Extras;
+    entry.check?.(given);
+    return perform(given, options);
+  });
+}
+
+function callOf({ call }: { readonly call: string }) {
+  const [method = "", path = ""] = call.split(" ");
+  // The entry's type says so.
+  return { method: method as OperationCall["method"], path };
+}
+
+function filled(path: string, given: object): string {
+  const values = new Map<string, unknown>(Object.entries(given));
+  return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+}
+
+/** The fields that are not in the path. */
+function inputOf<Fields, Extras>(
+  entry: Entry<Fields, Extras>,
+  path: string,
+  given: Fields & Extras & object,
+): object {
+  if (entry.input !== undefined) return entry.input(given);
+  const inPath = new Set(path.split("/"));
+  const names = Object.keys(entry.fields ?? {}).filter((name) => !inPath.has(`:${name}`));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));
+}
