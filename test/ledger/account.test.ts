@@ -47,5 +47,54 @@ test("a hold of a past period of a budget gives nothing back to the running one"
   expect(budget.held).toBe(80);
   expect(() => budget.hold(21, tomorrow)).toThrow();
   expect(budget.settle(current, 30)).toEqual({ charged: 30, owed: 0, overrun: 0 });
+  const older = { amount: 60, periodStartMs: today, countedAtMs: today };
+  expect(budget.settle(older, 40)).toEqual({ charged: 40, owed: 0, overrun: 0 });
   expect(budget.periodUsed).toBe(30);
+});
+
+test("a charge from before a crash begins the period of its hold, and is bounded by it", () => {
+  const budget = accountOf({ mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" });
+  const hold = { periodStartMs: tomorrow, countedAtMs: tomorrow };
+  expect(budget.settleInterrupted(130, hold)).toEqual({ charged: 100, owed: 0, overrun: 30 });
+  expect(budget.sums).toMatchObject({ periodStartMs: tomorrow, periodUsed: 100 });
+});
+
+test("a charge from before a crash begins the periods of its caps, and is bounded by them", () => {
+  const cap = dailyCap(today);
+  const hold = { periodStartMs: 0, countedAtMs: tomorrow };
+  const settled = accountOf({ ...credit, isOpen: true }).settleInterrupted(130, hold, [cap]);
+  expect(settled).toEqual({ charged: 130, owed: 30, overrun: 0 });
+  expect(cap.sums).toMatchObject({ periodStartMs: tomorrow, used: 130 });
+});
+
+test("what other holds have reserved above a balance that was lowered takes nothing from this one", () => {
+  const account = accountOf(credit, 100);
+  const [hold] = [account.hold(60, today), account.hold(30, today)];
+  account.credit(-20);
+  expect(account.settle(hold, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
+
+  const terms = { mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" } as const;
+  const budget = accountOf(terms);
+  const [held] = [budget.hold(60, today), budget.hold(30, today)];
+  budget.terms = { ...terms, budgetTokens: 50 };
+  expect(budget.settle(held, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
+});
+
+test("from a balance below nothing, nothing is charged, and nothing is given back", () => {
+  const account = accountOf(credit, 100);
+  const [first, second] = [account.hold(50, today), account.hold(20, today)];
+  account.settle(first, 50);
+  // The operator's process did not know of that charge.
+  account.credit(-70);
+  expect(account.settle(second, 20)).toEqual({ charged: 0, owed: 0, overrun: 20 });
+  expect(account.posted).toBe(-20);
+});
+
+test("a hold that is settled counts from when it was made, whatever the clock says then", () => {
+  const budget = accountOf({ mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" });
+  const hold = budget.hold(10, tomorrow);
+  const totals = { ...emptyAccount("acc_1"), posted: 0, purchased: 0 };
+  budget.recount(totals);
+  budget.settle(hold, 10);
+  expect(budget.sums.countedAtMs).toBe(tomorrow);
 });

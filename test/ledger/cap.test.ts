@@ -78,3 +78,8 @@ test("of a hold of today, its amount and what no other holds can be charged; of 
   cap.charge(60, today);
   expect(cap.affordable(holdAt(today, 20))).toBe(20);
 });
+
+test("all that is left can be held, and no more", () => {
+  const cap = dailyCap(40);
+  expect([cap.denies(60), cap.denies(61)]).toEqual([null, "too_little"]);
+});

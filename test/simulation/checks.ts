@@ -1,4 +1,5 @@
 import { strict as assert } from "node:assert";
+import { utcDay } from "../../src/base/clock.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { laterUseOf, usedFrom } from "../../src/base/money/later-use.ts";
 import { audit } from "../../src/ledger/audit.ts";
@@ -81,6 +82,18 @@ export async function checkDatabase(store: Store, model: AccountsModel): Promise
     used,
     "the spend of reports must be the sum of the ledger",
   );
+}
+
+/** What a key has spent is the same in memory and in the database: since ever, and today. */
+export async function checkKeys(ledger: Ledger, store: Store, nowMs: number): Promise<void> {
+  const { keys, keyTotals } = await store.load();
+  for (const { keyId, day, daySpend, spent, laterSpend } of keyTotals) {
+    if (keys.find(({ id }) => id === keyId)?.mode !== "credit") continue;
+    const today = Math.max(day, utcDay(nowMs));
+    const later = laterUseOf(laterSpend).find(({ at }) => at === today)?.used ?? 0;
+    const { todaySpend, lifetimeSpend } = ledger.summary(keyId);
+    assert.deepEqual([todaySpend, lifetimeSpend], [day === today ? daySpend : later, spent]);
+  }
 }
 
 /** What is stored for a period that may not have been stored yet. */

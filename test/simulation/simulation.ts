@@ -7,7 +7,7 @@ import type { JournaledDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
 import { AccountsModel } from "./accounts-model.ts";
-import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
+import { checkDatabase, checkExchanges, checkKeys, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
 import { costOf, models, operate, populate, replacementOf, someLabels, waivedOf } from "./operator.ts";
 import type { SeededRandom } from "./random.ts";
@@ -233,6 +233,7 @@ export class Simulation {
     await this.#life.store.commit([]);
     await this.#life.watcher.refresh();
     await checkDatabase(this.#operator, this.#model);
+    await checkKeys(this.#life.ledger, this.#operator, this.#clock.wallMs());
   }
 
   async #crash(): Promise<void> {
