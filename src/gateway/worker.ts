@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { answerQuestions } from "../base/threads/asked-thread.ts";
 import { FailedAnswer } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
@@ -28,21 +29,16 @@ const jobs = [
 /** The gateway sends each job with the input that it declares. */
 const byName = new Map(jobs.map((job) => [job.name, job as Job<unknown, unknown>]));
 
-declare const self: Worker;
-
-self.onmessage = ({ data }: MessageEvent<JobMessage>) => {
-  self.postMessage(done(data));
-  // The parsed body is garbage now, and an idle thread does not collect by itself.
-  Bun.gc(false);
-};
-
-function done({ id, name, input }: JobMessage): DoneMessage {
-  try {
-    return { id, result: byName.get(name)?.run(input) };
-  } catch (error) {
-    if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
-    const { code, message, param, vendor } = error;
-    const reported = error instanceof FailedAnswer ? { usage: error.usage, extras: error.extras } : null;
-    return { id, refusal: { code, message, param, vendor, reported } };
-  }
-}
+answerQuestions(
+  ({ name, input }: JobMessage): DoneMessage => {
+    try {
+      return { result: byName.get(name)?.run(input) };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const { code, message, param, vendor } = error;
+      const reported = error instanceof FailedAnswer ? { usage: error.usage, extras: error.extras } : null;
+      return { refusal: { code, message, param, vendor, reported } };
+    }
+  },
+  { collects: true },
+);

@@ -29,10 +29,9 @@ class PatientThread {
   } as unknown as Worker;
 
   /** Does the job that it was given last, and waits for the next one. */
-  async finish(outcome: object = { result: {} }): Promise<void> {
+  async finish(outcome: object = { answer: { result: {} } }): Promise<void> {
     const count = this.given.length;
-    const id = this.given.at(-1)?.id;
-    this.#worker.onmessage?.({ data: { id, ...outcome } } as MessageEvent);
+    this.#worker.onmessage?.({ data: outcome } as MessageEvent);
     await Bun.sleep(0);
     expect(this.given.length).toBeLessThanOrEqual(count + 1);
   }
@@ -83,8 +82,8 @@ describe("the thread for large bodies", () => {
     const failing = thread.bodies.runAnswer(eventJob, "{}").catch(String);
     const next = thread.bodies.runAnswer(eventJob, "{}");
     expect(thread.given).toHaveLength(1);
-    await thread.finish({ failure: "it stumbled" });
-    await thread.finish({ result: { json: null } });
+    await thread.finish({ failure: { code: "", message: "", stack: "it stumbled" } });
+    await thread.finish({ answer: { result: { json: null } } });
     expect(await failing).toContain("it stumbled");
     expect(await next).toEqual({ json: null } as never);
   });
@@ -104,7 +103,7 @@ test("a client that leaves while its large body waits is neither read nor charge
   leaving.abort();
   await asking;
   await waitFor(() => thread.owners[1]?.isOver === true, "the gateway to notice");
-  await thread.finish({ failure: "it stumbled" });
+  await thread.finish({ failure: { code: "", message: "", stack: "it stumbled" } });
   await staying;
   await waitFor(() => world.observed.length === 2, "both to end");
   expect(world.observed.map(({ outcome }) => outcome)).toContain("cancelled");

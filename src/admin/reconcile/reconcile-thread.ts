@@ -1,4 +1,5 @@
-import { IdleThread } from "../../base/threads/idle-thread.ts";
+import { assert } from "../../base/assert.ts";
+import { AskedThread } from "../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
@@ -35,16 +36,10 @@ export interface ReconcileResult extends ComparisonResult {
  */
 export class ReconcileThread {
   readonly #gate = new Gate(gateOptions);
-  readonly #thread: IdleThread;
-  #reply: PromiseWithResolvers<ReconcileReply> | null = null;
+  readonly #thread: AskedThread<ReconcileMessage, ReconcileReply>;
 
   constructor(start = () => startThread(source, { smol: true })) {
-    this.#thread = new IdleThread({
-      start,
-      onMessage: ({ data }: MessageEvent<ReconcileReply>) => this.#reply?.resolve(data),
-      onStop: () => this.#reply?.reject(new Error("the reconcile thread has stopped")),
-      isBusy: () => this.#gate.inside > 0,
-    });
+    this.#thread = new AskedThread({ start, lost: busy });
   }
 
   async reconcile(bill: ReportedSide): Promise<ReconcileResult> {
@@ -72,32 +67,22 @@ export class ReconcileThread {
       if (sums > maxSums) {
         throw invalidInput(`the ledger has more than ${maxSums} totals for these days; choose fewer days`);
       }
-      this.#post({ type: "attempts", attempts });
+      await this.#ask({ type: "attempts", attempts }, "taken");
     }
     const { compared } = await this.#ask({ type: "compare", providers }, "compared");
     return { request, ...compared };
   }
 
-  async #ask<Type extends "request" | "compared">(
+  async #ask<Type extends ReconcileReply["type"]>(
     message: ReconcileMessage,
     type: Type,
   ): Promise<Extract<ReconcileReply, { type: Type }>> {
-    const waiting = Promise.withResolvers<ReconcileReply>();
-    this.#reply = waiting;
-    this.#post(message);
-    const reply = await waiting.promise;
+    const reply = await this.#thread.ask(message);
     // The thread replies to each message with the type of that message, or with an error.
     if (reply.type === type) return reply as Extract<ReconcileReply, { type: Type }>;
-    if (reply.type !== "rejected")
-      throw new Error("failure" in reply ? reply.failure : `unexpected ${reply.type}`);
+    assert(reply.type === "rejected", "the reply is of the message's type");
     const { status, code, message: text, param } = reply.rejected;
     throw new AdminError(status, code, text, param === undefined ? {} : { param });
-  }
-
-  #post(message: ReconcileMessage): void {
-    const thread = this.#thread.get();
-    if (thread === null) throw busy();
-    thread.postMessage(message);
   }
 }
 

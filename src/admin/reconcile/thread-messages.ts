@@ -32,6 +32,6 @@ export interface FailedReconciliation {
 
 export type ReconcileReply =
   | { readonly type: "request"; readonly request: RequestedReconciliation }
+  | { readonly type: "taken" }
   | { readonly type: "compared"; readonly compared: ComparisonResult }
-  | { readonly type: "rejected"; readonly rejected: FailedReconciliation }
-  | { readonly type: "failed"; readonly failure: string };
+  | { readonly type: "rejected"; readonly rejected: FailedReconciliation };

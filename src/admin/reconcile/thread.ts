@@ -1,3 +1,4 @@
+import { answerQuestions } from "../../base/threads/asked-thread.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { checkedBytes } from "../routes/check.ts";
 import { expectedError } from "../routes/refusal.ts";
@@ -11,8 +12,6 @@ import type {
   RequestedReconciliation,
 } from "./thread-messages.ts";
 
-declare const self: Worker;
-
 /** A year of a hundred models is 37,000. Each is about 700 bytes of the response. */
 const maxRows = 50_000;
 
@@ -20,28 +19,22 @@ let request: ReconciliationRequest | null = null;
 let attempts: AttemptSums[] = [];
 
 /** One reconciliation at a time; each begins with its body. */
-self.onmessage = ({ data }: MessageEvent<ReconcileMessage>) => {
-  const reply = replyTo(data);
-  if (reply === null) return;
-  self.postMessage(reply);
-  // The bill is garbage now, and an idle thread does not collect by itself.
-  if (reply.type === "compared") Bun.gc(false);
-};
+answerQuestions(replyTo, { collects: true });
 
-function replyTo(message: ReconcileMessage): ReconcileReply | null {
+function replyTo(message: ReconcileMessage): ReconcileReply {
   try {
     switch (message.type) {
       case "read":
         return { type: "request", request: read(message.body) };
       case "attempts":
         attempts.push(...message.attempts);
-        return null;
+        return { type: "taken" };
       case "compare":
         return { type: "compared", compared: compared(message) };
     }
   } catch (error) {
     const expected = expectedError(error);
-    if (expected === null) return { type: "failed", failure: String((error as Error)?.stack ?? error) };
+    if (expected === null) throw error;
     const { status, code, message: text, param } = expected;
     return { type: "rejected", rejected: { status, code, message: text, param } };
   }

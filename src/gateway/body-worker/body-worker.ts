@@ -1,7 +1,6 @@
-import { assert } from "../../base/assert.ts";
 import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { IdleThread } from "../../base/threads/idle-thread.ts";
+import { AskedThread, ThreadError } from "../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import { parseEvent } from "../../dialects/sse/parse-event.ts";
@@ -45,20 +44,14 @@ export const eventJob: Job<string, ParsedEvent> = { name: "event", run: parseEve
  */
 export class LargeBodies {
   readonly #queue = new JobQueue();
-  readonly #thread: IdleThread;
-  /** On the thread, which does one job at a time. */
+  readonly #thread: AskedThread<JobMessage, DoneMessage>;
+  /** On the thread. */
   #running: QueuedJob | null = null;
-  #lastId = 0;
   /** Set once no more requests are read or prepared. */
   #refusal: GatewayError | null = null;
 
   constructor(start = () => startThread(source, { smol: true })) {
-    this.#thread = new IdleThread({
-      start,
-      onMessage: ({ data }: MessageEvent<DoneMessage>) => this.#done(data),
-      onStop: () => this.#rejectAll(),
-      isBusy: () => this.#running !== null,
-    });
+    this.#thread = new AskedThread({ start, lost: threadLost });
   }
 
   /**
@@ -87,22 +80,36 @@ export class LargeBodies {
   ): Promise<Output> {
     if (this.#refusal !== null && owner !== null) throw this.#refusal;
     const { promise, resolve, reject } = Promise.withResolvers<Output>();
-    this.#lastId += 1;
     // The thread answers each job with the result of its kind.
     const settle = resolve as QueuedJob["resolve"];
-    this.#queue.add({ message: { id: this.#lastId, name, input }, owner, resolve: settle, reject });
-    if (this.#running === null) this.#begin();
+    this.#queue.add({ message: { name, input }, owner, resolve: settle, reject });
+    if (this.#running === null) void this.#runAll();
     const result = await promise;
     await largeBodyPacer.turn();
     return result;
   }
 
-  #begin(): void {
-    this.#running = this.#queue.next() ?? null;
-    if (this.#running === null) return;
-    const thread = this.#thread.get();
-    if (thread === null) this.stop();
-    else thread.postMessage(this.#running.message);
+  /** One job after the other, until none waits. */
+  async #runAll(): Promise<void> {
+    for (let job = this.#queue.next(); job !== undefined; job = this.#queue.next()) {
+      this.#running = job;
+      try {
+        const done = await this.#thread.ask(job.message);
+        if ("result" in done) job.resolve(done.result);
+        else job.reject(refused(done.refusal));
+      } catch (error) {
+        this.#failed(job, error);
+      }
+    }
+    this.#running = null;
+  }
+
+  #failed(job: QueuedJob, error: unknown): void {
+    if (error instanceof ThreadError) {
+      job.reject(new Error(`a large body could not be processed: ${error.stack}`));
+      return;
+    }
+    for (const { reject } of [job, ...this.#queue.takeAll()]) reject(threadLost());
   }
 
   /**
@@ -118,21 +125,6 @@ export class LargeBodies {
   /** Ends the thread; a later job starts it again. */
   stop(): void {
     this.#thread.stop();
-  }
-
-  #rejectAll(): void {
-    this.#running?.reject(threadLost());
-    this.#running = null;
-    for (const { reject } of this.#queue.takeAll()) reject(threadLost());
-  }
-
-  #done(message: DoneMessage): void {
-    const job = this.#running;
-    assert(job !== null && job.message.id === message.id, "the thread answers the job that it was given");
-    if ("result" in message) job.resolve(message.result);
-    else if ("refusal" in message) job.reject(refused(message.refusal));
-    else job.reject(new Error(`a large body could not be processed: ${message.failure}`));
-    this.#begin();
   }
 }
 

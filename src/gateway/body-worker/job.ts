@@ -20,17 +20,12 @@ export interface JobOwner {
 
 /** A job for the worker: its name, and what it is to be run with. */
 export interface JobMessage {
-  readonly id: number;
   readonly name: string;
   readonly input: unknown;
 }
 
-/** An expected error crosses as its parts, an unexpected one as its stack. */
-export type DoneMessage = { readonly id: number } & (
-  | { readonly result: unknown }
-  | { readonly refusal: ExpectedError }
-  | { readonly failure: string }
-);
+/** An expected error crosses as its parts. */
+export type DoneMessage = { readonly result: unknown } | { readonly refusal: ExpectedError };
 
 export interface ExpectedError {
   readonly code: ErrorCode;

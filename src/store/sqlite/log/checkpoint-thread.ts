@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { codeOf, openConnection, readPragma } from "../connection.ts";
-import type { FromThread, LogState, ToThread } from "./checkpoint-messages.ts";
+import { answerQuestions } from "../../../base/threads/asked-thread.ts";
+import { openConnection, readPragma } from "../connection.ts";
+import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
 import { checkpoint } from "./log-state.ts";
 
 /** Entry point of the checkpoint thread. Waiting may block here, because nothing else runs on this thread. */
@@ -9,30 +10,18 @@ const busyTimeoutMs = 250;
 /** A reader prevents the log from restarting. Most reads are brief. */
 const maxRestarts = 5;
 
-declare const self: Worker;
-
 let database: Database | null = null;
 
-self.onmessage = (event: MessageEvent<ToThread>) => {
-  self.postMessage(answer(event.data));
-};
+answerQuestions(perform);
 
-function answer(question: ToThread): FromThread {
-  try {
-    return { kind: "done", log: serve(question) };
-  } catch (error) {
-    return { kind: "failed", code: codeOf(error), message: String(error) };
-  }
-}
-
-function serve(question: ToThread): LogState {
-  if (question.kind === "open") {
-    database = openConnection(question.file, { busyTimeoutMs });
+function perform(step: CheckpointStep): LogState {
+  if (step.kind === "open") {
+    database = openConnection(step.file, { busyTimeoutMs });
     return checkpoint(database, "NOOP");
   }
   assert(database !== null, "the checkpoint thread must be opened first");
-  if (question.kind === "copy") return checkpoint(database, "PASSIVE");
-  if (question.kind === "restart") return restart(database);
+  if (step.kind === "copy") return checkpoint(database, "PASSIVE");
+  if (step.kind === "restart") return restart(database);
   database.close();
   return { frames: 0, copied: 0 };
 }

@@ -1,7 +1,11 @@
 import type { Database } from "bun:sqlite";
-import { CheckpointFailure, CheckpointWorker } from "./checkpoint-worker.ts";
+import { AskedThread, ThreadError } from "../../../base/threads/asked-thread.ts";
+import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
+import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
 import { checkpoint } from "./log-state.ts";
 import type { LogSync } from "./log-sync.ts";
+
+const source = threadSource("store/sqlite/log/checkpoint-thread.ts");
 
 /**
  * 8 MB. A longer log takes longer to recover after a crash; a shorter one restarts more often, and charges wait each
@@ -24,7 +28,7 @@ export class Checkpointer {
   readonly #database: Database;
   readonly #log: Pick<LogSync, "check" | "fail">;
   readonly #maxPages: number;
-  #worker: CheckpointWorker | null = null;
+  readonly #thread: AskedThread<CheckpointStep, LogState>;
   #running: Promise<void> | null = null;
   #restarting: Promise<void> | null = null;
   /** Higher after a checkpoint that a reader kept from finishing. */
@@ -33,6 +37,11 @@ export class Checkpointer {
 
   constructor({ database, log, maxPages = defaultMaxPages }: CheckpointerOptions) {
     this.#database = database;
+    this.#thread = new AskedThread({
+      start: () => startThread(source),
+      lost: () => new Error("The checkpoint thread stopped."),
+      opening: { kind: "open", file: database.filename },
+    });
     this.#log = log;
     this.#maxPages = maxPages;
     this.#dueAtFrames = maxPages;
@@ -54,7 +63,8 @@ export class Checkpointer {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
-    await this.#worker?.close();
+    if (this.#thread.isRunning) await this.#thread.ask({ kind: "close" }).catch(() => {});
+    this.#thread.stop();
   }
 
   /** Never throws: a committed batch must not count as failed. */
@@ -69,20 +79,21 @@ export class Checkpointer {
   /** A failure only makes the log longer: later commits trigger it again. */
   async #run(): Promise<void> {
     try {
-      this.#worker ??= await CheckpointWorker.open(this.#database.filename);
+      await this.#thread.start();
       // The thread's own sync of the log could succeed after one that failed.
       this.#log.check();
-      const { frames, copied } = await this.#worker.ask({ kind: "copy" });
+      const { frames, copied } = await this.#thread.ask({ kind: "copy" });
       this.#dueAtFrames = copied < frames ? frames + this.#maxPages : this.#maxPages;
-      if (copied === frames) await this.#restart(this.#worker);
+      if (copied === frames) await this.#restart();
     } catch (error) {
-      if (error instanceof CheckpointFailure && error.isOfDisk) this.#log.fail(error);
-      if (this.#worker?.isDead === true) this.#worker = null;
+      // A failed sync shows up here first if this thread was the first to sync.
+      const isOfDisk = error instanceof ThreadError && error.code.startsWith("SQLITE_IOERR_FSYNC");
+      if (isOfDisk) this.#log.fail(error);
     }
   }
 
-  #restart(worker: CheckpointWorker): Promise<unknown> {
-    const restarted = worker.ask({ kind: "restart" });
+  #restart(): Promise<unknown> {
+    const restarted = this.#thread.ask({ kind: "restart" });
     const end = () => {
       this.#restarting = null;
     };

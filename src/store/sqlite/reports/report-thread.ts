@@ -1,43 +1,26 @@
 import type { SQLQueryBindings } from "bun:sqlite";
 import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
-import { IdleThread } from "../../../base/threads/idle-thread.ts";
+import { AskedThread } from "../../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
 import type { Parameter, Work } from "../../query.ts";
 import type { ComparedCosts, ComparedPrices, ComparisonQuery } from "../../reports.ts";
 import { bindable, sqliteText } from "../queries.ts";
 import type { ReportReader } from "./report-reader.ts";
-import type { FromReportThread, ToReportThread } from "./thread-messages.ts";
+import type { ReportQuestion, ReportRows } from "./thread-messages.ts";
 
 const source = threadSource("store/sqlite/reports/thread.ts");
 
 const closeTimeoutMs = 5_000;
 
-/** An error of SQLite on the thread, with its code. */
-class ThreadError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 /** A gateway's reports: they run on a thread, one statement or transaction after the other. */
 export class ReportThread implements ReportReader {
-  readonly #dir: string;
-  readonly #thread: IdleThread;
-  #waiting: PromiseWithResolvers<FromReportThread> | null = null;
+  readonly #thread: AskedThread<ReportQuestion, ReportRows>;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(dir: string, start = () => startThread(source, { smol: true })) {
-    this.#dir = dir;
-    this.#thread = new IdleThread({
-      start,
-      onMessage: ({ data }: MessageEvent<FromReportThread>) => this.#waiting?.resolve(data),
-      onStop: () => this.#waiting?.reject(new Error("The report thread stopped. Retry.")),
-      isBusy: () => this.#waiting !== null,
-    });
+    const lost = () => new Error("The report thread stopped. Retry.");
+    this.#thread = new AskedThread({ start, lost, opening: { kind: "open", dir } });
   }
 
   readonly read = <Row>(text: string, parameters: readonly Parameter[] = []) =>
@@ -45,7 +28,7 @@ export class ReportThread implements ReportReader {
 
   readonly readTogether = <Result>(work: () => Work<Result>) =>
     this.#inTurn(async () => {
-      await this.#ask({ kind: "begin" });
+      await this.#thread.ask({ kind: "begin" });
       try {
         const running = work();
         let next = running.next([]);
@@ -53,18 +36,18 @@ export class ReportThread implements ReportReader {
           next = running.next(await this.#rows(next.value.text, next.value.parameters));
         return next.value;
       } finally {
-        await this.#ask({ kind: "end" });
+        await this.#thread.ask({ kind: "end" });
       }
     });
 
   readonly fold = async () => {
-    await this.#inTurn(() => this.#ask({ kind: "fold" }));
+    await this.#inTurn(() => this.#thread.ask({ kind: "fold" }));
   };
 
   readonly compareCosts = ({ signal, ...query }: ComparisonQuery, prices: ComparedPrices) =>
     this.#inTurn(async () => {
       signal?.throwIfAborted();
-      const { rows } = await this.#ask({ kind: "compare", query, prices });
+      const { rows } = await this.#thread.ask({ kind: "compare", query, prices });
       // It is the one row of this message's answer.
       return rows[0] as ComparedCosts;
     });
@@ -73,7 +56,7 @@ export class ReportThread implements ReportReader {
   async close(): Promise<void> {
     this.#isClosed = true;
     const closed = this.#last.then(async () => {
-      if (this.#thread.isRunning) await this.#post({ kind: "close" }).catch(() => {});
+      if (this.#thread.isRunning) await this.#thread.ask({ kind: "close" }).catch(() => {});
     });
     await Promise.race([closed, Bun.sleep(closeTimeoutMs)]);
     this.#thread.stop();
@@ -92,32 +75,13 @@ export class ReportThread implements ReportReader {
   async #rows<Row>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const bound: SQLQueryBindings[] = parameters.map(bindable);
     const rows: unknown[] = [];
-    let part = await this.#ask({ kind: "rows", text: sqliteText(text), parameters: bound });
+    let part = await this.#thread.ask({ kind: "rows", text: sqliteText(text), parameters: bound });
     for (;;) {
       for (const row of part.rows) rows.push(row);
       // What the rows look like is the statement's promise.
       if (part.isComplete) return rows as Row[];
       await nextLoopIteration();
-      part = await this.#ask({ kind: "more" });
-    }
-  }
-
-  async #ask(message: ToReportThread): Promise<FromReportThread & { kind: "done" }> {
-    if (!this.#thread.isRunning) await this.#post({ kind: "open", dir: this.#dir });
-    return this.#post(message);
-  }
-
-  async #post(message: ToReportThread): Promise<FromReportThread & { kind: "done" }> {
-    const worker = this.#thread.get();
-    if (worker === null) throw new Error("The report thread could not start.");
-    this.#waiting = Promise.withResolvers<FromReportThread>();
-    worker.postMessage(message);
-    try {
-      const answer = await this.#waiting.promise;
-      if (answer.kind === "failed") throw new ThreadError(answer.code, answer.message);
-      return answer;
-    } finally {
-      this.#waiting = null;
+      part = await this.#thread.ask({ kind: "more" });
     }
   }
 }

@@ -2,7 +2,7 @@ import type { SQLQueryBindings } from "bun:sqlite";
 import type { ComparedPrices, ComparisonQuery } from "../../reports.ts";
 
 /** The thread answers each message before it gets the next. */
-export type ToReportThread =
+export type ReportQuestion =
   | { readonly kind: "open"; readonly dir: string }
   | { readonly kind: "rows"; readonly text: string; readonly parameters: readonly SQLQueryBindings[] }
   | {
@@ -14,6 +14,7 @@ export type ToReportThread =
   | { readonly kind: "more" }
   | { readonly kind: "begin" | "end" | "fold" | "close" };
 
-export type FromReportThread =
-  | { readonly kind: "done"; readonly rows: readonly unknown[]; readonly isComplete: boolean }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+export interface ReportRows {
+  readonly rows: readonly unknown[];
+  readonly isComplete: boolean;
+}

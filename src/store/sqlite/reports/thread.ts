@@ -1,10 +1,7 @@
 import { assert } from "../../../base/assert.ts";
-import { codeOf } from "../connection.ts";
+import { answerQuestions } from "../../../base/threads/asked-thread.ts";
 import { ReportsFile } from "./reports-file.ts";
-import type { FromReportThread, ToReportThread } from "./thread-messages.ts";
-
-/** Entry point of the thread that runs reports, so that one of any length delays no stream. */
-declare const self: Worker;
+import type { ReportQuestion, ReportRows } from "./thread-messages.ts";
 
 /** The event loop takes this many rows at once in 1 to 2 ms. */
 const rowsPerMessage = 500;
@@ -12,25 +9,14 @@ const rowsPerMessage = 500;
 let file: ReportsFile | null = null;
 let rest: unknown[] = [];
 
-self.onmessage = (event: MessageEvent<ToReportThread>) => {
-  self.postMessage(answer(event.data));
-};
+/** Entry point of the thread that runs reports, so that one of any length delays no stream. */
+answerQuestions((question: ReportQuestion): ReportRows => {
+  perform(question);
+  const rows = rest.splice(0, rowsPerMessage);
+  return { rows, isComplete: rest.length === 0 };
+});
 
-function answer(message: ToReportThread): FromReportThread {
-  try {
-    perform(message);
-    const rows = rest.splice(0, rowsPerMessage);
-    return { kind: "done", rows, isComplete: rest.length === 0 };
-  } catch (error) {
-    return {
-      kind: "failed",
-      code: codeOf(error),
-      message: error instanceof Error ? error.message : String(error),
-    };
-  }
-}
-
-function perform(message: ToReportThread): void {
+function perform(message: ReportQuestion): void {
   if (message.kind === "open") {
     file ??= new ReportsFile(message.dir);
     return;
