@@ -44,6 +44,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     accounts: backend.accounts,
     claims: backend.claims,
     idOwners: services.idOwners,
+    lastOfSession: backend.store.lastOfSession,
     labelValues: new LabelValues(),
     turns: services.turns,
     backgrounds: services.backgrounds,

@@ -1,4 +1,5 @@
 import type { JsonObject } from "./json.ts";
+import type { StepDown } from "./money/bound.ts";
 
 /**
  * Every error that a client can get, in one table: its status, its Format A type, and whether the official SDKs
@@ -59,6 +60,8 @@ export interface DeniedHold {
   readonly bound: string;
   /** Nano-credits or tokens. */
   readonly needed: number;
+  /** Set if every limit that denies the hold lets the request run on another model. */
+  readonly stepDown?: StepDown | undefined;
 }
 
 export interface ErrorDetails {

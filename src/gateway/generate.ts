@@ -1,28 +1,32 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
 import { LoopBatch } from "../base/loop/batch.ts";
+import type { InputEstimate } from "../catalog/estimate.ts";
 import type { KeyCounts } from "../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../config/settings.ts";
+import type { OutputLimit } from "../dialects/contract/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation } from "./attempt/generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
+import { errorOfStepDown, holdOrStepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
 import type { CostMeter } from "./charge/cost-meter.ts";
-import { holdFor, settledOrReleased } from "./charge/hold.ts";
+import type { RequestedExtras } from "./charge/extras.ts";
+import { settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
-import { reserveTokens } from "./charge/reserve-tokens.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
 import { lockChanged, readWithConversation } from "./conversations/continue.ts";
+import type { AdmittedCall } from "./exchange/admitted-call.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import type { Gateway } from "./exchange/gateway.ts";
 import { claimIdempotency } from "./request/idempotent.ts";
 import { withoutValues } from "./request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectIncapable, rejectUnpriced } from "./request/request.ts";
-import { noteRequest, permitted, route } from "./request/route.ts";
+import { noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
 import { chargeFailure } from "./response/charge-failure.ts";
 import { answerWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
@@ -53,31 +57,63 @@ export async function generate(
   const session = noteRequest(call, dialect, request, request.stream);
 
   // Which model, where, and at what price at most?
-  const model = permitted(call, findModel(call.configured, call.key, request.modelId));
+  const requested = permitted(call, findModel(call.configured, call.key, request.modelId));
+  const terms = { call, read, dialect, session };
+  const plan = await planFor(terms, requested);
+  if (read.replay !== null) return replayed(call, turn, read.replay);
+
+  // It runs once, with room for it, and with its cost set aside.
+  const stored = await claimIdempotency(call, idempotencyKey, request);
+  if (stored !== null) return replayed(call, turn, stored);
+  await lockChanged(plan.routed);
+  await gateway.ongoing.enter(exchange, call.keyId);
+  const { generation, meter } = await holdOrStepDown(await generationOf(plan), async (model) =>
+    generationOf(await planFor(terms, model)),
+  );
+  return await settledOrReleased(gateway, exchange, generation.wanted, meter, () =>
+    answer(generation, meter),
+  );
+}
+
+/** A request before it is known which model runs. */
+interface GenerationTerms {
+  readonly call: AdmittedCall;
+  readonly read: ReadRequest;
+  readonly dialect: ClientDialectName;
+  readonly session: string | null;
+}
+
+/** A request within the limits of a model, and where it may go. */
+interface GenerationPlan {
+  readonly routed: RoutedCall;
+  readonly limit: OutputLimit;
+  readonly extras: RequestedExtras | null;
+  readonly estimatedInput: InputEstimate;
+}
+
+/** Throws if the model cannot take the request. */
+async function planFor(
+  { call, read, dialect, session }: GenerationTerms,
+  model: ModelSettings,
+): Promise<GenerationPlan> {
+  const { request, turn } = read;
   rejectUnpriced(call.key, model);
   rejectIncapable(request.truncated, model);
   const limit = turn.isCompactedUpstream
     ? compactionLimit(call.configured, model)
     : clientDialect(dialect).limitOutput(request.truncated, model);
-  if (read.replay !== null) return replayed(call, turn, read.replay);
   const routed = await route(call, read, model, { dialect }, session);
   const extras = requestExtras(request, routed);
   const estimatedInput = request.estimateInput();
-  await rejectOverlongInput(model, estimatedInput.tokens, request.bytes, gateway.tokens.of(call.keyId));
+  await rejectOverlongInput(model, estimatedInput.tokens, request.bytes, call.gateway.tokens.of(call.keyId));
+  return { routed, limit, extras, estimatedInput };
+}
 
-  // It runs once, with room for it, and with its cost set aside.
-  const stored = await claimIdempotency(call, idempotencyKey, request);
-  if (stored !== null) return replayed(call, turn, stored);
-  await lockChanged(routed);
-  const unpriced = extras?.unpricedTools ?? noUnpricedTools;
-  exchange.unpricedTools = unpriced.names;
-  const sent = await withoutValues(routed, unpriced.paths);
-  const generation = new Generation(routed, sent, { limit, estimatedInput, extras });
-  const { wanted } = generation;
-  await gateway.ongoing.enter(exchange, call.keyId);
-  await reserveTokens(gateway, exchange, wanted);
-  const meter = await holdFor(gateway, exchange, wanted);
-  return await settledOrReleased(gateway, exchange, wanted, meter, () => answer(generation, meter));
+/** As it is sent: without tools that have no price. */
+async function generationOf({ routed, ...terms }: GenerationPlan): Promise<Generation> {
+  const unpriced = terms.extras?.unpricedTools ?? noUnpricedTools;
+  routed.exchange.unpricedTools = unpriced.names;
+  return new Generation(routed, await withoutValues(routed, unpriced.paths), terms);
 }
 
 /** Asks providers until one answers, and relays or translates that. The charge is durable before the bytes that end it leave. */
@@ -93,7 +129,7 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
   try {
     opened = await exchange.configured.upstream.open(asking);
   } catch (error) {
-    return await chargeFailure({ asking, meter }, error);
+    return await chargeFailure({ asking, meter }, errorOfStepDown(exchange, error));
   }
   exchange.answeredBy(opened);
   if (exchange.early?.answered !== undefined) await exchange.early.answered();

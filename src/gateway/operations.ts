@@ -87,7 +87,7 @@ function metered(name: MeteredRouteName): ServedOperation[] {
     use,
     tracedAs,
     codes: chargedCodes,
-    headers: [...chargedHeaders, "x-sluice-units", "x-sluice-content"],
+    headers: [...chargedHeaders, "x-sluice-model", "x-sluice-units", "x-sluice-content"],
     description: { ...operation, headers: ["Idempotency-Key"] },
     run: (gateway, exchange) => serveMetered(gateway, exchange, name),
   }));

@@ -86,6 +86,7 @@ const exposed = [
   "x-sluice-cost",
   "x-sluice-count",
   "x-sluice-dropped",
+  "x-sluice-model",
   "x-sluice-units",
   "x-sluice-content",
   "x-sluice-idempotency",

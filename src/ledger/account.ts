@@ -253,11 +253,15 @@ export class Account {
   #deniedBy(amount: number, caps: readonly Cap[]): DeniedBy | null {
     const denial = this.#denies(amount);
     let first: DeniedBy | null = denial === null ? null : { denial, state: this.#state() };
+    let isFinal = denial !== null;
     for (const cap of caps) {
       const denial = cap.denies(amount);
-      if (denial !== null) first = firstDenial(first, { denial, state: cap.state() });
+      if (denial === null) continue;
+      const state = cap.state();
+      if (state.stepDown === undefined) isFinal = true;
+      first = firstDenial(first, { denial, state });
     }
-    return first;
+    return first !== null && isFinal ? withoutStepDown(first) : first;
   }
 
   #denies(amount: number): Denial | null {
@@ -297,4 +301,9 @@ export class Account {
     }
     return Math.max(0, Math.min(balance, hold.amount + Math.max(0, balance - this.#held)));
   }
+}
+
+/** Another limit denies the hold too, and rejects the request. */
+function withoutStepDown({ denial, state: { stepDown: _, ...state } }: DeniedBy): DeniedBy {
+  return { denial, state };
 }

@@ -1,5 +1,5 @@
 import { coversModel } from "../base/models/model-pattern.ts";
-import type { BoundKind, BoundState, Denial, HeldAmount } from "../base/money/bound.ts";
+import type { BoundKind, BoundState, Denial, HeldAmount, StepDown } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import { readLabels } from "../base/requests/labels.ts";
@@ -32,6 +32,8 @@ export interface CapGroup {
   /** How many values have a charge or an open hold in this period; null if it limits one value alone. */
   places(periodStartMs: number): number | null;
   readonly maxValues: number;
+  /** What a denied request runs on instead; null if it is rejected. */
+  readonly stepDown: StepDown | null;
 }
 
 export interface CountedValue {
@@ -163,6 +165,7 @@ export class Cap {
     return {
       bound: this.bound,
       ...(this.counted && { value: this.counted.value || null }),
+      ...(this.counted?.group.stepDown && { stepDown: this.counted.group.stepDown }),
       ...(this.#isWithoutPlace() && { maxValues: this.counted?.group.maxValues ?? 0 }),
       period,
       models,

@@ -40,7 +40,7 @@ export function limitError(
   nowMs: number,
 ): GatewayError {
   const vendor = { details: detailsOf(state, mode) };
-  const denied = { bound: state.bound, needed };
+  const denied = { bound: state.bound, needed, stepDown: state.stepDown };
   switch (denial) {
     case "used_up":
       return usedUp(state, mode, nowMs, { vendor, denied });

@@ -1,4 +1,5 @@
 import type { KeyMode } from "../base/key-attributes.ts";
+import type { StepDown } from "../base/money/bound.ts";
 import { type KeptLabels, readLabels, tagPrefix } from "../base/requests/labels.ts";
 import type { CapTotals, ValueCapRecord, ValueRaise, ValueTotals } from "../store/store.ts";
 import {
@@ -57,6 +58,11 @@ class ValueCap implements CapGroup {
 
   get maxValues(): number {
     return this.#record.maxValues;
+  }
+
+  get stepDown(): StepDown | null {
+    const { thenModel, thenAlways } = this.#record;
+    return thenModel === null ? null : { model: thenModel, isAlways: thenAlways };
   }
 
   get counters(): ReadonlyMap<string, Cap> {

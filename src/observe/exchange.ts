@@ -24,6 +24,8 @@ export interface ExchangeFacts {
   /** The client's address, only if it sent no valid key, since nothing else identifies it then. */
   readonly address: string | null;
   readonly model: string | null;
+  /** The requested model, if a cap let another one run instead; else null. */
+  readonly steppedDownFrom: string | null;
   /** The model has no entry, so its name comes from the client. */
   readonly isUnlistedModel?: true | undefined;
   readonly provider: string | null;

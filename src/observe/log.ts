@@ -132,6 +132,7 @@ function exchangeLine(facts: ExchangeFacts): string {
   const { usage } = facts;
   const level = levelOf(facts) === "error" ? 50 : 30;
   let line = `{"level":${level},"time":${facts.endedAtMs},"msg":"request","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
+  if (facts.steppedDownFrom !== null) line += `,"stepped_down_from":${quote(facts.steppedDownFrom)}`;
   if (facts.address !== null) line += `,"address":${JSON.stringify(facts.address)}`;
   if (facts.errorCode !== null) line += `,"error":"${facts.errorCode}"`;
   if (facts.cause !== null) line += `,"cause":${JSON.stringify(facts.cause)}`;
@@ -193,6 +194,7 @@ function prettyFields(facts: ExchangeFacts): Record<string, unknown> {
     key: facts.keyPrefix,
     address: facts.address,
     model: facts.model,
+    stepped_down_from: facts.steppedDownFrom,
     deployment: facts.deployment,
     tokens: usage && `${totalInput(usage)}+${usage.outputTokens}`,
     charge: usage && `${facts.charged} ${chargeUnit(facts)}`,

@@ -154,6 +154,7 @@ export function queriedStore(
     recordAdjustment: (adjustment) =>
       changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
 
+    lastOfSession: (keyId, session, sinceMs) => entries.lastOfSession(read, keyId, session, sinceMs),
     retryBytes: (keyId) => retryBytes(read, keyId),
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),

@@ -24,6 +24,12 @@ export type * from "./turn-records.ts";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
 export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 
+/** A charge of a session: what it ran on, and how much of its input the provider had cached. */
+export interface SessionCharge {
+  readonly model: string;
+  readonly cachedInputTokens: number;
+}
+
 export interface KeyRecord extends KeyAttributes {
   readonly id: string;
   /** The account to bill. `mode`, `budgetTokens`, `period`, `isOpen` and `isClosed` are the account's. */

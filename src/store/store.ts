@@ -29,6 +29,7 @@ import type {
   KeyTotals,
   OutcomeRecord,
   ResponsePart,
+  SessionCharge,
   StoredResponse,
   Totals,
 } from "./records.ts";
@@ -117,6 +118,9 @@ export interface Store extends ValueCapStore {
 
   currentRevision(): Promise<number>;
   changesSince(revision: number): Promise<Changes>;
+
+  /** The key's latest charge of a session that the client named, among its last thousand, unless it is older than `sinceMs`. */
+  lastOfSession(keyId: string, session: string, sinceMs: number): Promise<SessionCharge | null>;
 
   /** Ignores responses stored before `notBeforeMs`, which may not be pruned yet. */
   findStoredResponse(

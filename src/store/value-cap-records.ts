@@ -18,6 +18,10 @@ export interface NewValueCap extends CapLimit {
   readonly isOptional: boolean;
   /** How many values it counts in a period. */
   readonly maxValues: number;
+  /** The model that a request it denies runs on instead; null to reject such requests. */
+  readonly thenModel: string | null;
+  /** Even if the request continues what only the denied model has. */
+  readonly thenAlways: boolean;
 }
 
 export interface ValueCapRecord extends NewValueCap {
@@ -47,6 +51,8 @@ export interface ValueCapChanges {
   readonly period?: CapLimit["period"];
   readonly models?: string | null;
   readonly maxValues?: number;
+  readonly thenModel?: string | null;
+  readonly thenAlways?: boolean;
 }
 
 /** All of them, because there are few. */

@@ -25,7 +25,15 @@ async function keyOfAtlas({ store, gateway }: RunningGateway) {
     period: "day",
     models: null,
   } as const;
-  const within = { keyId, accountId: null, mode: "credit", isOptional: false, maxValues: 10 } as const;
+  const within = {
+    keyId,
+    accountId: null,
+    mode: "credit",
+    isOptional: false,
+    maxValues: 10,
+    thenModel: null,
+    thenAlways: false,
+  } as const;
   const { no } = await store.insertValueCap({ id: newId("cap_"), ...cap, ...within }, Date.now());
   await gateway.catchUp();
   return { ...issued, capNo: no };

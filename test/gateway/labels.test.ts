@@ -48,6 +48,7 @@ describe("spend is told apart by", () => {
     world.provider.reset();
     expect(await labelsOf(await asked("chat", {}, headers))).toEqual({
       fallbackFrom: null,
+      steppedDownFrom: null,
       owner: null,
       user: null,
       session: "s1",

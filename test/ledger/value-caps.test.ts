@@ -28,6 +28,8 @@ function newCap(more: Partial<NewValueCap> = {}): NewValueCap {
     models: null,
     isOptional: false,
     maxValues: 10_000,
+    thenModel: null,
+    thenAlways: false,
     ...more,
   };
 }

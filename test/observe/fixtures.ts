@@ -18,6 +18,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     keyPrefix: "slu_12345678",
     address: null,
     model: "house-model",
+    steppedDownFrom: null,
     provider: "openai",
     deployment: "openai/gpt-5.6",
     stream: true,

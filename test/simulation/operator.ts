@@ -105,6 +105,8 @@ async function changeValueCaps(
     models: random.chance(0.3) ? "other-*" : null,
     isOptional: label !== "owner" && random.chance(0.7),
     maxValues: random.between(1, 4),
+    thenModel: null,
+    thenAlways: false,
   };
   const record = await store.insertValueCap(cap, nowMs);
   model.beginValues(record, periodStart(cap.period, nowMs));

@@ -8,7 +8,15 @@ import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { capLimits, capName } from "../keys/cap-text.ts";
 import { findKey } from "../keys/find-key.ts";
+import { type KnownNames, rejectUnknownModel } from "../keys/known-names.ts";
 import type { CapByValueView, CapChangesBody, CapDetailView, CapValueView, NewCapBody } from "./schema.ts";
+import { rejectCircle } from "./step-downs.ts";
+
+/** Caps can name a model, so that its name has to be known. */
+export interface CapContext extends OperationContext {
+  /** Null if they are not known. */
+  knownNames(): KnownNames | null;
+}
 
 /** A cap that an operator has changed. */
 export interface ChangedCap {
@@ -29,7 +37,7 @@ interface Scope {
   readonly mode: KeyMode;
 }
 
-export async function addCap(context: OperationContext, body: NewCapBody): Promise<ChangedCap> {
+export async function addCap(context: CapContext, body: NewCapBody): Promise<ChangedCap> {
   const { store, clock } = context;
   const { label, value } = labelOf(body);
   const scope = await scopeOf(context, body);
@@ -48,8 +56,12 @@ export async function addCap(context: OperationContext, body: NewCapBody): Promi
     value,
     isOptional,
     maxValues: body.values ?? maxValues,
+    thenModel: body.then ?? null,
+    thenAlways: body.then_always ?? false,
   };
-  rejectSame(await store.valueCaps(), cap);
+  const all = await store.valueCaps();
+  rejectSame(all, cap);
+  checkThen(context, cap, all);
   const added = await store.insertValueCap(cap, clock.wallMs());
   return { cap: added, detail: capText(added) };
 }
@@ -110,6 +122,20 @@ function checkLabelled(
   }
 }
 
+function checkThen(
+  context: CapContext,
+  cap: Omit<ValueCapRecord, "no" | "extra" | "extraPeriodMs">,
+  all: readonly ValueCapRecord[],
+  before: string | null = null,
+): void {
+  const { thenModel, thenAlways } = cap;
+  if (thenModel === null && thenAlways)
+    throw invalidInput("then_always needs then, the model to run instead");
+  const known = context.knownNames();
+  if (thenModel !== null && thenModel !== before && known !== null) rejectUnknownModel(thenModel, known);
+  rejectCircle(cap, all);
+}
+
 function rejectSame(
   all: readonly ValueCapRecord[],
   cap: Omit<ValueCapRecord, "no" | "extra" | "extraPeriodMs">,
@@ -134,14 +160,10 @@ export async function findCap({ store }: OperationContext, id: string): Promise<
   return cap;
 }
 
-export async function updateCap(
-  context: OperationContext,
-  id: string,
-  { limit: amount, period, models, values }: CapChangesBody,
-): Promise<ChangedCap> {
+export async function updateCap(context: CapContext, id: string, body: CapChangesBody): Promise<ChangedCap> {
+  const { limit: amount, period, models, values, then, then_always: thenAlways } = body;
   const before = await findCap(context, id);
-  if ([amount, period, models, values].every((given) => given === undefined))
-    throw invalidInput("nothing to change");
+  if (Object.values(body).every((given) => given === undefined)) throw invalidInput("nothing to change");
   if (values !== undefined && before.value !== null)
     throw invalidInput("a cap for one value counts no others; leave out values");
   const written = {
@@ -151,11 +173,17 @@ export async function updateCap(
   };
   const [limit] = capLimits([written], before.mode);
   if (limit === undefined) throw invalidInput("a cap has a limit");
-  rejectSame(
-    (await context.store.valueCaps()).filter((each) => each.id !== id),
-    { ...before, ...limit },
-  );
-  const changes = { ...limit, ...(values !== undefined && { maxValues: values }) };
+  const changes = {
+    ...limit,
+    ...(values !== undefined && { maxValues: values }),
+    // Without a model to run there is nothing to do always.
+    ...(then !== undefined && { thenModel: then, ...(then === null && { thenAlways: false }) }),
+    ...(thenAlways !== undefined && { thenAlways }),
+  };
+  const all = (await context.store.valueCaps()).filter((each) => each.id !== id);
+  const after = { ...before, ...changes };
+  rejectSame(all, after);
+  checkThen(context, after, all, before.thenModel);
   const cap = await context.store.updateValueCap(id, changes, context.clock.wallMs());
   return { cap, detail: `${capText(before)} → ${capText(cap)}` };
 }
@@ -285,6 +313,8 @@ function viewOf(
     account: cap.accountId,
     optional: cap.isOptional,
     values: cap.maxValues,
+    then: cap.thenModel,
+    then_always: cap.thenAlways,
     counted: currentValues(cap, totals, nowMs).length,
     resets_at: new Date(nextPeriodStart(period, nowMs) ?? 0).toISOString().replace(".000Z", "Z"),
     notes,
@@ -297,8 +327,9 @@ function shown(amount: number, mode: KeyMode): number {
 
 /** `20/day each owner`, for the audit log. */
 export function capText(cap: ValueCapRecord): string {
-  const { limit, mode, label, value, keyId, accountId } = cap;
+  const { limit, mode, label, value, keyId, accountId, thenModel, thenAlways } = cap;
   const whom = value === null ? `each ${label}` : `${label} ${value}`;
   const where = keyId ?? accountId;
-  return `${shown(limit, mode)}/${capName(cap)} ${whom}${where === null ? "" : ` within ${where}`}`;
+  const then = thenModel === null ? "" : `, then ${thenModel}${thenAlways ? " always" : ""}`;
+  return `${shown(limit, mode)}/${capName(cap)} ${whom}${where === null ? "" : ` within ${where}`}${then}`;
 }

@@ -26,6 +26,13 @@ export const capView = Type.Object({
   account: nullable(Type.String({ description: "Its id; null unless the cap is within one account." })),
   optional: Type.Boolean({ description: "Requests without the label count together." }),
   values: Type.Integer({ description: "How many values it counts in a period." }),
+  then: nullable(
+    Type.String({ description: "The model that requests run on that it denies; null to reject them." }),
+  ),
+  then_always: Type.Boolean({
+    description:
+      "Even if the request continues a stored response, or its prompt is cached for the denied model.",
+  }),
   counted: Type.Integer({ description: "How many values have spent something in the current period." }),
   resets_at: Type.String(),
   notes: Type.Array(Type.String(), { description: "What it does not count." }),
@@ -69,6 +76,8 @@ export const newCapBody = Type.Object(
     mode: optional(mode),
     optional: optional(Type.Boolean()),
     values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    then: optional(nullable(name(128))),
+    then_always: optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );
@@ -80,6 +89,8 @@ export const capChangesBody = Type.Object(
     period: optional(period),
     models: optional(nullable(name(128))),
     values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    then: optional(nullable(name(128))),
+    then_always: optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );

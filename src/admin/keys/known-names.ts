@@ -18,9 +18,13 @@ export function rejectUnknownNames(update: KeyUpdate, known: KnownNames, current
     throw invalidInput(`provider "${scope}" does not exist${didYouMean(scope, known.providers)}`);
   }
   for (const model of update.models ?? []) {
-    if (known.models.includes(model) || current.models?.includes(model)) continue;
-    throw invalidInput(
-      `model "${model}" does not exist${didYouMean(model, known.models) || "; run `sluice models list`"}`,
-    );
+    if (current.models?.includes(model) !== true) rejectUnknownModel(model, known);
   }
+}
+
+export function rejectUnknownModel(model: string, { models }: KnownNames): void {
+  if (models.includes(model)) return;
+  throw invalidInput(
+    `model "${model}" does not exist${didYouMean(model, models) || "; run `sluice models list`"}`,
+  );
 }

@@ -20,7 +20,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
   const isCredit = key?.mode !== "token_budget";
   const usage = exchange.usage ?? noUsage;
   const credits = isCredit ? creditsFromNano(exchange.charged) : 0;
-  const { fallbackFrom, ...labels } = exchange.labels;
+  const { fallbackFrom, steppedDownFrom, ...labels } = exchange.labels;
   return {
     id: exchange.exchangeId,
     entry: exchange.entryId,
@@ -56,6 +56,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     attempts: exchange.attempts,
     ...labels,
     fallback_from: fallbackFrom,
+    stepped_down_from: steppedDownFrom,
   };
 }
 

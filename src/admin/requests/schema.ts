@@ -57,6 +57,7 @@ export const exchangeView = Type.Object({
   total_ms: nullable(durationMs),
   attempts: count,
   fallback_from: nullable(text("The model that was requested, if one of its fallbacks ran.")),
+  stepped_down_from: nullable(text("The model that was requested, if a cap let another one run instead.")),
   owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
   session: nullable(text("The conversation id that the client sent.")),
@@ -125,7 +126,7 @@ const attemptView = Type.Object({
   duration_ms: durationMs,
   next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
   denied: Type.Array(Type.Object({ model: Type.String(), message: Type.String() }), {
-    description: "Fallbacks that did not run after this attempt, because a limit denied them.",
+    description: "Models that did not run, because a limit denied them: the requested one, or fallbacks.",
   }),
 });
 export type AttemptView = Static<typeof attemptView>;

@@ -14,6 +14,13 @@ export type BoundKind =
 export type Denial = "used_up" | "too_little" | "reserved";
 const denialOrder: readonly Denial[] = ["used_up", "too_little", "reserved"];
 
+/** The model that a request runs on instead of being rejected. */
+export interface StepDown {
+  readonly model: string;
+  /** Even if the request continues what only the denied model has. */
+  readonly isAlways: boolean;
+}
+
 /** The current state of a limit. Amounts are nano-credits or tokens. */
 export interface BoundState {
   readonly bound: BoundKind;
@@ -27,6 +34,8 @@ export interface BoundState {
   readonly value?: string | null;
   /** How many values a cap counts that has no place for another one. */
   readonly maxValues?: number;
+  /** Absent if requests are rejected. */
+  readonly stepDown?: StepDown;
   /** Null for a balance. */
   readonly limit: number | null;
   /** The part of a cap's limit that was added for the current period only. */

@@ -20,7 +20,7 @@ export interface AttemptRecord {
   readonly durationMs: number;
   /** What followed: the next thing that was tried, or that it was the last. */
   readonly left: AttemptEnd;
-  /** Fallbacks that did not run, because a limit denied them. Absent without any. */
+  /** Models that did not run, because a limit denied them. Absent without any. */
   readonly denied?: readonly DeniedModel[];
 }
 

@@ -12,6 +12,8 @@ export interface CallerLabels {
 export interface KeptLabels extends CallerLabels {
   /** The model that was requested, if one of its fallbacks ran; else null. */
   readonly fallbackFrom: string | null;
+  /** The model that was requested, if a cap made it run on another one; else null. */
+  readonly steppedDownFrom: string | null;
   /** Whether the conversation decided where the request was sent. */
   readonly affinity: "conversation" | "none";
 }
@@ -44,7 +46,7 @@ export function tagsText(tags: Tags): string {
 /**
  * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`owner`, `user`, `session`, `tag:project`).
  * A value that reports count among the `other` ones has a plus before its name. `fallback_from` is the model that was requested, where
- * one of its fallbacks runs. `owner` is empty for a key without one, and
+ * one of its fallbacks runs, and `stepped_down_from` where a cap names another model to run instead. `owner` is empty for a key without one, and
  * missing only where labels were stored before owners were.
  */
 export type LabelColumn = Readonly<Record<string, string>>;
@@ -61,10 +63,12 @@ export function readLabels(text: string | null): KeptLabels {
     session,
     affinity,
     fallback_from: fallbackFrom,
+    stepped_down_from: steppedDownFrom,
     ...tags
   } = Object.fromEntries(Object.entries(kept).map(([name, value]) => [name.replace(uncounted, ""), value]));
   return {
     fallbackFrom: fallbackFrom ?? null,
+    steppedDownFrom: steppedDownFrom ?? null,
     owner: owner || null,
     user: user ?? null,
     session: session ?? null,

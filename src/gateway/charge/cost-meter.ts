@@ -307,10 +307,11 @@ export class CostMeter {
     };
   }
 
-  /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */
+  /** Stored in the transaction that charges. Null if the exchange completed at the first attempt, on the requested model. */
   #outcomeRecordOf(outcome: Outcome, status: number, brokenBy: unknown): OutcomeRecord | null {
     const { exchange } = this.#parts;
-    if (outcome === "completed" && exchange.attempts.failed.length === 0) return null;
+    const { failed, denied } = exchange.attempts;
+    if (outcome === "completed" && failed.length + denied.length === 0) return null;
     return outcomeRecordOf(exchange, outcome, status, outcome === "completed" ? null : brokenBy);
   }
 

@@ -152,7 +152,7 @@ function requestedTier(body: JsonObject, prices: DestinationPrices): RequestedTi
 }
 
 /** A run that summarizes the conversation, before the answer or in its place. */
-function asksForCompaction(body: JsonObject): boolean {
+export function asksForCompaction(body: JsonObject): boolean {
   return (body["compaction"] ?? null) !== null || mayCompactFirst(body);
 }
 

@@ -27,6 +27,14 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
 }
 
+/** Before they are reserved for another model. */
+export function returnTokens({ rateLimits }: Gateway, { taken }: Exchange): void {
+  if (taken.reservedTokens === null) return;
+  const { buckets, amount } = taken.reservedTokens;
+  taken.reservedTokens = null;
+  rateLimits.correct(buckets, amount);
+}
+
 const noLimits: readonly OwnedLimit[] = [];
 
 function limitsFor(

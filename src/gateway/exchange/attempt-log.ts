@@ -26,7 +26,7 @@ export class AttemptLog {
   count = 0;
   /** The attempts that failed before one was answered, in order; `records` has them all. */
   failed: readonly AttemptRecord[] = noAttempts;
-  /** Models that a limit kept from running, and why. */
+  /** Models that did not run, and why. */
   denied: readonly DeniedModel[] = noneDenied;
   /** The usage that the provider of the last attempt has reported; null if none. */
   reported: Usage | null = null;

@@ -1,8 +1,9 @@
+import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import type { Quantities } from "../../base/money/rates.ts";
-import type { LabelColumn } from "../../base/requests/labels.ts";
+import { type LabelColumn, uncounted } from "../../base/requests/labels.ts";
 import { type TraceContext, traceContextOf } from "../../base/requests/trace-context.ts";
 import { maskSecrets } from "../../base/secrets/secrets.ts";
 import type { Usage, UsageBasis } from "../../base/usage/usage.ts";
@@ -55,6 +56,14 @@ export interface ExchangeEnd {
   readonly error: unknown;
 }
 
+/** Why another model runs than the requested one. */
+export interface SteppedDown {
+  /** The requested one. */
+  readonly from: ModelSettings;
+  /** The error of the cap that denied the model before this one. */
+  readonly denial: GatewayError;
+}
+
 /** Says where something of the rebuilt input is in what the client has sent. */
 export type SentPaths = (text: string) => string;
 
@@ -94,8 +103,9 @@ export class Exchange {
   rate: RateVerdict | null = null;
   /** The counted input of a request whose client disconnected before any output. Its limits of tokens keep it, charged or not. */
   abandonedTokens = 0;
-  /** The requested one. */
+  /** The requested one, or what a cap lets it run on instead. */
   model: ModelSettings | null = null;
+  steppedDown: SteppedDown | null = null;
   /** Set while a fallback runs in its place. */
   fallback: ModelSettings | null = null;
   /** What is stored of the labels that the client sent. */
@@ -161,19 +171,35 @@ export class Exchange {
     return this.taken.hold?.charged ?? 0;
   }
 
-  /** The labels as JSON, with the affinity if that is unusual, and the requested model if a fallback runs. */
+  /** The client's own name for the conversation, as it is stored; null without one. */
+  get namedSession(): string | null {
+    const { callerLabels } = this;
+    return callerLabels?.["session"] ?? callerLabels?.[`${uncounted}session`] ?? null;
+  }
+
+  /** The request runs on another model, because a cap denied the one before. */
+  stepDownTo(model: ModelSettings, denial: GatewayError): void {
+    assert(this.model !== null, "a request steps down from a model");
+    this.steppedDown = { from: this.steppedDown?.from ?? this.model, denial };
+    this.attempts.addDenied(this.model.id, denial);
+    this.model = model;
+  }
+
+  /** The labels as JSON, with the affinity if that is unusual, and the requested model if another one runs. */
   get labels(): string | null {
     return this.labelsFor(this.runningModel);
   }
 
   /** The labels of a charge for this model. */
   labelsFor(running: ModelSettings | null): string | null {
-    const { callerLabels, model } = this;
+    const { callerLabels, model, steppedDown } = this;
     const hasAffinity = model?.affinity !== "none";
-    if (model === running && hasAffinity) return callerLabels && JSON.stringify(callerLabels);
+    if (model === running && steppedDown === null && hasAffinity)
+      return callerLabels && JSON.stringify(callerLabels);
     return JSON.stringify({
       ...callerLabels,
       ...(model === running ? null : { fallback_from: model?.id }),
+      ...(steppedDown === null ? null : { stepped_down_from: steppedDown.from.id }),
       ...(hasAffinity ? null : { affinity: "none" }),
     });
   }

@@ -13,7 +13,7 @@ import type { LabelValues } from "../../limits/label-values.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { RateLimits } from "../../limits/verdict.ts";
 import type { ExchangeObserver } from "../../observe/exchange.ts";
-import type { AttemptCount, CallerId, OutcomeRecord } from "../../store/store.ts";
+import type { AttemptCount, CallerId, OutcomeRecord, Store } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { ProviderIdOwners } from "../references/provider-id-owners.ts";
@@ -54,6 +54,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
+  readonly lastOfSession: Store["lastOfSession"];
   readonly labelValues: LabelValues;
   readonly turns: Turns;
   readonly backgrounds: Backgrounds;

@@ -88,6 +88,7 @@ export function factsOf(exchange: Exchange, status: number, outcome: string, err
     keyPrefix: exchange.key?.prefix ?? null,
     address: exchange.key === null ? exchange.call.address : null,
     model: exchange.runningModel?.id ?? null,
+    steppedDownFrom: exchange.steppedDown?.from.id ?? null,
     isUnlistedModel: exchange.runningModel?.isUnlisted,
     provider: deployment?.provider.settings.name ?? null,
     deployment: deployment?.name ?? null,

@@ -1,5 +1,6 @@
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { unitsOf } from "../../base/money/rates.ts";
+import type { ModelSettings } from "../../config/settings.ts";
 import { requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -25,7 +26,7 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (reservedTokens !== null && key?.mode === "credit") {
     addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
   }
-  const served = exchange.taken.answer === null ? null : exchange.fallback;
+  const served = servedInstead(exchange);
   if (served !== null) headers["x-sluice-model"] = headerText(served.id);
   const dropped = droppedHeader(exchange);
   if (dropped !== undefined) headers["x-sluice-dropped"] = dropped;
@@ -33,6 +34,12 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (content !== undefined) headers["x-sluice-content"] = content;
   if (exchange.taken.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
   return headers;
+}
+
+/** The model that runs in place of the requested one: a fallback is known once it answers. */
+function servedInstead({ taken, fallback, steppedDown, model }: Exchange): ModelSettings | null {
+  if (taken.answer !== null && fallback !== null) return fallback;
+  return steppedDown === null ? null : model;
 }
 
 /** Adds them to the same object: spreading would create most of the garbage of a response. */

@@ -24,6 +24,9 @@ const headers: JsonObject = {
   "idempotent-replayed": header("`true`: a replayed response, not charged.", only("true")),
   "Cache-Control": header("`no-store` on streams."),
   "x-sluice-dropped": header("Fields that the provider's API does not support and that were dropped."),
+  "x-sluice-model": header(
+    "The model that served in place of the requested one: a fallback, or where a cap steps down.",
+  ),
   "x-sluice-count": header(
     "Whether the provider counted, or the gateway estimated.",
     only("exact", "estimate"),

@@ -1,7 +1,16 @@
 import { assert } from "../../base/assert.ts";
+import { uncounted } from "../../base/requests/labels.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { type Query, query, type Work } from "../query.ts";
-import type { AccountTotals, AttemptTarget, Entry, HoldProgress, KeyTotals, Totals } from "../records.ts";
+import type {
+  AccountTotals,
+  AttemptTarget,
+  Entry,
+  HoldProgress,
+  KeyTotals,
+  SessionCharge,
+  Totals,
+} from "../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
 import { quantitiesOf } from "../stored-columns.ts";
@@ -47,6 +56,25 @@ export function* accountTotals(accountNo: number): Work<AccountTotals> {
   ]);
   assert(totals !== undefined, `there is no account ${accountNo}`);
   return totals;
+}
+
+/** Bounds what is read of a key with many other sessions. */
+const maxSearched = 1_000;
+
+export async function lastOfSession(
+  read: Query,
+  keyId: string,
+  session: string,
+  sinceMs: number,
+): Promise<SessionCharge | null> {
+  const [last] = await read<SessionCharge>(
+    `SELECT model, cached_input_tokens::float8 AS "cachedInputTokens" FROM (
+      SELECT id, model, cached_input_tokens, at_ms, labels FROM entries
+      WHERE key_no = (SELECT no FROM keys WHERE keys.id = $1::text) AND kind = 'charge' ORDER BY id DESC LIMIT ${maxSearched}) AS recent
+    WHERE at_ms >= $3::int8 AND coalesce(labels::json ->> 'session', labels::json ->> '${uncounted}session') = $2::text ORDER BY id DESC LIMIT 1`,
+    [keyId, session, sinceMs],
+  );
+  return last ?? null;
 }
 
 /** The totals of a key and of its account. */

@@ -16,7 +16,7 @@ import { lockRevision, raiseRevision } from "./revision.ts";
 const selectCaps = `
 SELECT c.no, c.id, (SELECT keys.id FROM keys WHERE keys.no = c.key_no) AS "keyId", (SELECT accounts.id FROM accounts WHERE accounts.no = c.account_no) AS "accountId",
   c.mode, c.label, c.value, c.amount::float8 AS "limit", c.period, c.models, c.extra::float8 AS extra, c.extra_period_ms::float8 AS "extraPeriodMs",
-  c.is_optional AS "isOptional", c.max_values::float8 AS "maxValues"
+  c.is_optional AS "isOptional", c.max_values::float8 AS "maxValues", c.then_model AS "thenModel", c.then_always AS "thenAlways"
 FROM value_caps c`;
 
 const selectValues = `
@@ -24,10 +24,13 @@ SELECT cap_no AS "capNo", value, period_start_ms::float8 AS "periodStartMs", use
   extra::float8 AS extra, extra_period_ms::float8 AS "extraPeriodMs"
 FROM cap_values`;
 
-type CapRow = Omit<ValueCapRecord, "isOptional"> & { readonly isOptional: number };
+type CapRow = Omit<ValueCapRecord, "isOptional" | "thenAlways"> & {
+  readonly isOptional: number;
+  readonly thenAlways: number;
+};
 
 function recordOf(row: CapRow): ValueCapRecord {
-  return { ...row, isOptional: row.isOptional === 1 };
+  return { ...row, isOptional: row.isOptional === 1, thenAlways: row.thenAlways === 1 };
 }
 
 export function* allValueCaps(): Work<readonly ValueCapRecord[]> {
@@ -59,11 +62,11 @@ export function* insertValueCap(own: OwnStatements, cap: NewValueCap, nowMs: num
   );
   const { keyNo = null, accountNo = null } = numbers[0] ?? {};
   yield* query(
-    `INSERT INTO value_caps (id, key_no, account_no, mode, label, value, amount, period, models, is_optional, max_values, counted_from_ms)
-    VALUES ($1, $2::int, $3::int, $4, $5, $6, $7::int8, $8, $9, $10::int, $11::int8, $12::int8)`,
+    `INSERT INTO value_caps (id, key_no, account_no, mode, label, value, amount, period, models, is_optional, max_values, counted_from_ms, then_model, then_always)
+    VALUES ($1, $2::int, $3::int, $4, $5, $6, $7::int8, $8, $9, $10::int, $11::int8, $12::int8, $13, $14::int)`,
     [
       ...[cap.id, keyNo, accountNo, cap.mode, cap.label, cap.value, cap.limit, cap.period, cap.models],
-      ...[Number(cap.isOptional), cap.maxValues, nowMs],
+      ...[Number(cap.isOptional), cap.maxValues, nowMs, cap.thenModel, Number(cap.thenAlways)],
     ],
   );
   const record = yield* requireValueCap(cap.id);
@@ -80,10 +83,11 @@ export function* updateValueCap(
 ): Work<ValueCapRecord> {
   yield* begin(own);
   const before = yield* requireValueCap(id);
-  const { limit, period, models, maxValues, no } = { ...before, ...changes };
+  const { limit, period, models, maxValues, thenModel, thenAlways, no } = { ...before, ...changes };
   yield* query(
-    "UPDATE value_caps SET amount = $1::int8, period = $2, models = $3, max_values = $4::int8 WHERE no = $5::int",
-    [limit, period, models, maxValues, no],
+    `UPDATE value_caps SET amount = $1::int8, period = $2, models = $3, max_values = $4::int8, then_model = $5, then_always = $6::int
+    WHERE no = $7::int`,
+    [limit, period, models, maxValues, thenModel, Number(thenAlways), no],
   );
   const record = yield* requireValueCap(id);
   if (period !== before.period || models !== before.models) {

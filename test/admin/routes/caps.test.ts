@@ -130,3 +130,51 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   );
   expect((await admin.json<{ data: CapByValueView[] }>("/caps")).data).toHaveLength(2);
 });
+
+test("a cap can name the model that runs beyond it, and later another one, or none", async () => {
+  await using admin = await startAdmin();
+  const big = { limit: 40, period: "month", models: "gpt-*", each: "owner" };
+  const added = await admin.post<CapDetailView>("/caps", { ...big, then: "local-test", then_always: true });
+  expect(added).toMatchObject({ then: "local-test", then_always: true });
+  const change = (body: object) =>
+    admin.json<CapDetailView>(`/caps/${added.id}`, { method: "PATCH", body: JSON.stringify(body) });
+  expect(await change({ then: "claude-test" })).toMatchObject({ then: "claude-test", then_always: true });
+  expect(await change({ then_always: false })).toMatchObject({ then: "claude-test", then_always: false });
+  expect(await change({ limit: 50 })).toMatchObject({ limit: 50, then: "claude-test" });
+  await change({ then_always: true });
+  expect(await change({ then: null })).toMatchObject({ then: null, then_always: false });
+  const plain = await admin.post<CapDetailView>("/caps", { ...big, period: "day" });
+  expect(plain).toMatchObject({ then: null, then_always: false });
+  const rows = await admin.store.admin.listAudit({ limit: 100 });
+  expect(rows.map(({ detail }) => detail)).toContain("40/month:gpt-* each owner, then local-test always");
+});
+
+test("a cap cannot step down to a model that does not exist, to one that it limits, or in a circle", async () => {
+  await using admin = await startAdmin();
+  const each = { limit: 40, period: "month", models: "gpt-*", each: "owner" };
+  const rejected: readonly (readonly [object, string])[] = [
+    [{ ...each, then: "local-tset" }, 'model "local-tset" does not exist, did you mean "local-test"?'],
+    [{ ...each, then: "x".repeat(129) }, "then"],
+    [{ ...each, then: "" }, "then"],
+    [{ ...each, then: 3 }, "then"],
+    [{ ...each, then_always: true }, "then_always needs then"],
+    [{ ...each, then: "local-test", then_always: "yes" }, "then_always"],
+    [{ ...each, then: "gpt-test" }, "is itself one of the models gpt-*"],
+    [{ ...each, models: null, then: "local-test" }, "limit a pattern"],
+  ];
+  for (const [body, message] of rejected) {
+    const answer = await refused(admin, "/caps", body);
+    expect(answer).toMatch(/^4\d\d /);
+    expect(answer.toLowerCase()).toContain(message.toLowerCase());
+  }
+  const { id } = await admin.post<CapDetailView>("/caps", { ...each, then: "local-test" });
+  const back = { limit: 1, period: "day", models: "local-*", owner: "ada", then: "gpt-test" };
+  expect(await refused(admin, "/caps", back)).toMatch(
+    /^400 .*in a circle: from gpt-test, cap_\w+ leads on to local-test, which this cap on local-\* limits/,
+  );
+  const one = await admin.post<CapDetailView>("/caps", { ...back, then: "claude-test" });
+  expect(await refused(admin, `/caps/${one.id}`, { then: "gpt-test" }, "PATCH")).toContain("in a circle");
+  expect(await refused(admin, `/caps/${id}`, { models: "*" }, "PATCH")).toContain("is itself one");
+  expect(await refused(admin, `/caps/${id}`, { models: null }, "PATCH")).toContain("limit a pattern");
+  expect(await admin.json<CapDetailView>(`/caps/${one.id}`)).toMatchObject({ then: "claude-test" });
+});

@@ -53,7 +53,10 @@ function shareOf(text: string): number {
   throw new InvalidArgumentError("Use a share such as 80%.");
 }
 
-type AddOptions = DataOptions & Omit<NewCapBody, "limit" | "period" | "models">;
+type AddOptions = DataOptions &
+  Omit<NewCapBody, "limit" | "period" | "models" | "then_always"> & { readonly thenAlways?: boolean };
+
+const thenAlwaysText = "even if they continue a stored response, or the denied model has their prompt cached";
 
 function addCommand(terminal: Terminal): Command {
   return newDataCommand("add", "Limit what each value of a label, or one of them, spends")
@@ -67,18 +70,38 @@ function addCommand(terminal: Terminal): Command {
     .option("--mode <mode>", "without --key and --account: credit or token_budget (default: credit)", modeOf)
     .option("--optional", "count requests without the label together, instead of rejecting them")
     .option("--values <n>", "how many values to count in a period (default: 10000)", wholeNumber)
+    .option("--then <model>", "run requests that it denies on this model, instead of rejecting them")
+    .option("--then-always", thenAlwaysText)
     .examples(
       ["sluice caps add 20/day --each owner", "every person, over all their keys and accounts"],
       ["sluice caps add 60/day --owner ada@example.com", "one person more"],
       ["sluice caps add 0.50/day --each user --key slu_8fK2mQ0x", "every end user of a product"],
       ["sluice caps add 500/month --tag project=atlas", "a project, over all keys"],
+      [
+        "sluice caps add '40/month:claude-opus-*' --each owner --then claude-sonnet-5",
+        "then a cheaper model",
+      ],
     )
     .action(
       async (
         cap: Written,
-        { each, owner, user, tag, key, account, mode, optional, values, ...options }: AddOptions,
+        {
+          each,
+          owner,
+          user,
+          tag,
+          key,
+          account,
+          mode,
+          optional,
+          values,
+          then: thenModel,
+          thenAlways: then_always,
+          ...options
+        }: AddOptions,
       ) => {
-        const given = Object.entries({ each, owner, user, tag, key, account, mode, optional, values });
+        const labelled = { each, owner, user, tag, key, account, mode, optional, values };
+        const given = Object.entries({ ...labelled, then: thenModel, then_always });
         const body = { ...cap, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) };
         await withOperations(terminal, options, { writes: true }, async (client) =>
           printCap(await client.post<CapDetailView>("/caps", body), "added", options, terminal),
@@ -126,6 +149,7 @@ const columns: readonly ListColumn<CapByValueView>[] = [
   { name: "id", title: "CAP" },
   { name: "limit", title: "LIMIT", ...right, cell: limitText },
   { name: "each", title: "COUNTS", elastic: true, cell: countsText },
+  { name: "then", title: "THEN", cell: ({ then: model }) => model ?? "" },
   { name: "key", title: "WITHIN", cell: ({ key, account }) => key ?? account ?? "everywhere" },
   { name: "counted", title: "VALUES", ...right, cell: ({ counted }) => String(counted) },
 ];
@@ -161,16 +185,26 @@ function showCommand(terminal: Terminal): Command {
 interface UpdateOptions extends DataOptions {
   readonly limit?: Written;
   readonly values?: number;
+  readonly then?: string;
+  readonly thenAlways?: boolean;
 }
 
 function updateCommand(terminal: Terminal): Command {
-  return newDataCommand("update", "Change a cap's limit, or how many values it counts")
+  return newDataCommand("update", "Change a cap's limit, what runs beyond it, or how many values it counts")
     .argument("<cap>", "the cap's id")
     .option("--limit <cap>", "20/day, 100/week or '40/month:claude-opus-*'", writtenCap)
     .option("--values <n>", "how many values to count in a period", wholeNumber)
+    .option("--then <model>", "run requests that it denies on this model; none to reject them")
+    .option("--then-always", thenAlwaysText)
+    .option("--no-then-always", "reject those that are better off on the denied model")
     .examples("sluice caps update cap_0f3K9xTz --limit 30/day")
-    .action(async (id: string, { limit, values, ...options }: UpdateOptions) => {
-      const body = { ...limit, ...(values !== undefined && { values }) };
+    .action(async (id: string, { limit, values, then: model, thenAlways, ...options }: UpdateOptions) => {
+      const body = {
+        ...limit,
+        ...(values !== undefined && { values }),
+        ...(model !== undefined && { then: model === "none" ? null : model }),
+        ...(thenAlways !== undefined && { then_always: thenAlways }),
+      };
       await withOperations(terminal, options, { writes: true }, async (client) =>
         printCap(await client.patch<CapDetailView>(pathOf(id), body), "updated", options, terminal),
       );
@@ -226,6 +260,7 @@ function printCap(cap: CapDetailView, done: string | null, { json }: DataOptions
         ["counts", `${countsText(cap)}${cap.optional ? ", and requests without it together" : ""}`],
         ["within", cap.key ?? cap.account ?? "everywhere"],
         ["values", `${cap.counted} of at most ${cap.values}`],
+        ["then", cap.then === null ? "rejected" : `${cap.then}${cap.then_always ? ", always" : ""}`],
         ["resets at", cap.resets_at],
       ],
       terminal,

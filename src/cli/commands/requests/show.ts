@@ -89,7 +89,7 @@ function asText(
   parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
   if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
   for (const { model, message } of attempts.flatMap(({ denied }) => denied))
-    parts.push(printable(`The fallback ${model} did not run. ${message}`));
+    parts.push(printable(`${model} did not run. ${message}`));
   if (entries.length > 0) parts.push(listTable(entryColumns, entries, terminal));
   return parts.join("\n\n");
 }
@@ -128,6 +128,8 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
   ];
   if (request.list_cost !== null) list.push(["list cost", `${request.list_cost} credits`]);
   if (request.fallback_from !== null) list.push(["fallback from", printable(request.fallback_from)]);
+  if (request.stepped_down_from !== null)
+    list.push(["stepped down from", printable(request.stepped_down_from)]);
   if (request.owner !== null) list.push(["owner", printable(request.owner)]);
   if (request.user !== null) list.push(["user", printable(request.user)]);
   if (request.session !== null) list.push(["session", printable(request.session)]);

@@ -177,6 +177,10 @@ CREATE TABLE value_caps (
   is_optional int NOT NULL DEFAULT 0,
   -- How many values it counts in a period.
   max_values int8 NOT NULL,
+  -- The model that a request it denies runs on instead; NULL to reject such requests. 1 to do so even if the request continues what only
+  -- the denied model has.
+  then_model text,
+  then_always int NOT NULL DEFAULT 0,
   -- When it began to count: it has counted since the beginning of that period.
   counted_from_ms int8 NOT NULL
 );
@@ -219,7 +223,7 @@ BEGIN
   v_rows := (SELECT json_agg(c ORDER BY c.no) FROM (
     SELECT c.no, c.id, (SELECT id FROM keys WHERE no = c.key_no) AS "keyId", (SELECT id FROM accounts WHERE no = c.account_no) AS "accountId", c.mode, c.label,
       c.value, c.amount AS "limit", c.period, c.models, c.extra, c.extra_period_ms AS "extraPeriodMs", c.is_optional = 1 AS "isOptional",
-      c.max_values AS "maxValues", latest.at AS "latestMs",
+      c.max_values AS "maxValues", c.then_model AS "thenModel", c.then_always = 1 AS "thenAlways", latest.at AS "latestMs",
       (SELECT count(*) FROM cap_values v WHERE v.cap_no = c.no AND v.period_start_ms = latest.at AND (v.used > 0 OR v.held > 0)
         AND v.value <> ALL (array_append(v_values, ''))) AS taken
     FROM value_caps c, LATERAL (SELECT CASE WHEN c.value IS NULL AND EXISTS (SELECT FROM unnest(array_append(v_names, c.label), array_append(v_values, '')) AS l(name, value)

@@ -101,6 +101,10 @@ CREATE TABLE value_caps (
   is_optional INTEGER NOT NULL DEFAULT 0,
   -- How many values it counts in a period.
   max_values INTEGER NOT NULL,
+  -- The model that a request it denies runs on instead; NULL to reject such requests. 1 to do so even if the request continues what only
+  -- the denied model has.
+  then_model TEXT,
+  then_always INTEGER NOT NULL DEFAULT 0,
   -- When it began to count: it has counted since the beginning of that period.
   counted_from_ms INTEGER NOT NULL
 ) STRICT;

@@ -1,0 +1,89 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { StepDown } from "../../base/money/bound.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { CostMeter } from "../charge/cost-meter.ts";
+import { holdFor } from "../charge/hold.ts";
+import { reserveTokens, returnTokens } from "../charge/reserve-tokens.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import { findModel } from "../request/request.ts";
+import type { RoutedCall } from "../request/route.ts";
+import type { Generation } from "./generation.ts";
+import { continuesState } from "./provider-state.ts";
+
+/** A generation whose cost is set aside. */
+interface HeldGeneration {
+  readonly generation: Generation;
+  readonly meter: CostMeter;
+}
+
+/**
+ * Sets aside what a generation may cost. If a cap denies it that names another model to run instead, it runs on that one, under its own
+ * caps. `planFor` makes the generation of a model, and throws if the model cannot take the request: then the cap's error stands.
+ */
+export async function holdOrStepDown(
+  requested: Generation,
+  planFor: (model: ModelSettings) => Promise<Generation>,
+): Promise<HeldGeneration> {
+  const { gateway, exchange } = requested.call;
+  const tried = new Set<ModelSettings>();
+  let generation = requested;
+  for (;;) {
+    tried.add(generation.model);
+    try {
+      await reserveTokens(gateway, exchange, generation.wanted);
+      return { generation, meter: await holdFor(gateway, exchange, generation.wanted) };
+    } catch (error) {
+      const stepDown = error instanceof GatewayError ? error.denied?.stepDown : undefined;
+      if (!(error instanceof GatewayError) || stepDown === undefined) throw error;
+      const next = await planInstead(generation.call, stepDown, tried, planFor);
+      if (next === null) throw error;
+      returnTokens(gateway, exchange);
+      exchange.stepDownTo(next.model, error);
+      generation = next;
+    }
+  }
+}
+
+/** Null if the cap's error stands. */
+async function planInstead(
+  call: RoutedCall,
+  { model: name, isAlways }: StepDown,
+  tried: ReadonlySet<ModelSettings>,
+  planFor: (model: ModelSettings) => Promise<Generation>,
+): Promise<Generation | null> {
+  const { exchange, configured, key } = call;
+  if (!isAlways && (continuesState(call) || (await hasWarmCache(call)))) return null;
+  try {
+    const model = findModel(configured, key, name);
+    // Caps are checked for circles, but a configuration can change what an alias means.
+    if (tried.has(model)) return null;
+    const plan = await planFor(model);
+    const isReached = model.deployments.some((deployment) => inScope(plan.call.scope, deployment));
+    return isReached ? plan : null;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    exchange.attempts.addDenied(name, error);
+    return null;
+  }
+}
+
+const warmMs = 5 * 60_000;
+
+/** Whether this key's last request of the same named session ran on the denied model, with cached input: another one has to read it all. */
+async function hasWarmCache({ gateway, exchange, key, model }: RoutedCall): Promise<boolean> {
+  const session = exchange.namedSession;
+  if (session === null) return false;
+  const last = await gateway.lastOfSession(key.id, session, exchange.atMs - warmMs);
+  return last?.model === model.id && last.cachedInputTokens > 0;
+}
+
+/** A request that could not be translated for the model it has stepped down to gets the error of the cap. Nothing was sent. */
+export function errorOfStepDown(exchange: Exchange, error: unknown): unknown {
+  const { steppedDown, attempts } = exchange;
+  if (steppedDown === null || attempts.count > 0) return error;
+  if (!(error instanceof GatewayError) || error.status !== 400) return error;
+  exchange.model = steppedDown.from;
+  exchange.steppedDown = null;
+  return steppedDown.denial;
+}
