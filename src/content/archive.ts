@@ -61,6 +61,11 @@ export class ContentArchive {
     }
   }
 
+  /** Without the key: only to list, count and delete. */
+  static async openRows(location: StoreLocation): Promise<ContentArchive> {
+    return new ContentArchive(await openContentStore(location), null);
+  }
+
   async read(id: string): Promise<RecordedDocument | null> {
     const row = await this.store.read(id);
     if (row === null) return null;

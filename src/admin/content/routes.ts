@@ -3,13 +3,14 @@ import { newId } from "../../base/id.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { RecordedDocument } from "../../content/archive.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
+import { OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
 import { exactMoment, momentOf } from "../moments.ts";
 import { requestedLabels } from "../requests/find-exchanges.ts";
 import { requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
-import { AdminError, answerHeaders, notFound } from "../routes/refusal.ts";
+import { AdminError, answerHeaders } from "../routes/refusal.ts";
 import { type AdminCall, type AdminRoute, get, remove } from "../routes/route.ts";
 import { oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { type ContentExport, deleteContent, exportContent, filterText, listedDocument } from "./content.ts";
@@ -47,7 +48,12 @@ const exportQuery = Type.Object({
   tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
 });
 
-const deleteQuery = Type.Object({ key, owner, before: Type.Optional(when) });
+const deleteQuery = Type.Object({
+  ids: Type.Optional(text("Ids of requests, separated by commas.")),
+  key,
+  owner,
+  before: Type.Optional(when),
+});
 
 /** Recorded requests and responses. Every read is a line in the audit log. */
 export const contentRoutes: readonly AdminRoute[] = [
@@ -65,9 +71,9 @@ export const contentRoutes: readonly AdminRoute[] = [
       const id = call.params["id"] ?? "";
       if (caller.role === "viewer" && caller.owner === null)
         throw new AdminError(403, "role_needed", "Viewers cannot read content. This needs the role `admin`.");
-      if (caller.role !== "admin" && !(await isOwn(call, id))) throw nothingRecorded();
+      if (caller.role !== "admin" && !(await isOwn(call, id))) throw nothingRecorded(id);
       const document = await recorded(deps).read(id);
-      if (document === null) throw nothingRecorded();
+      if (document === null) throw nothingRecorded(id);
       await writeAudit(call, { action: "content.read", target: id, detail: null });
       return new Response((await shown(deps, document)) as Uint8Array<ArrayBuffer>, {
         headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
@@ -81,7 +87,7 @@ export const contentRoutes: readonly AdminRoute[] = [
     async ({ deps, params }) => {
       const id = params["id"] ?? "";
       const deleted = await recorded(deps).delete({ ids: [id] });
-      if (deleted === 0) throw nothingRecorded();
+      if (deleted === 0) throw nothingRecorded(id);
       return { answer: { deleted }, change: { action: "content.delete", target: id, detail: "1 request" } };
     },
   ),
@@ -118,27 +124,33 @@ export const contentRoutes: readonly AdminRoute[] = [
   ),
   remove(
     "/content",
-    "Delete recorded content by key, owner or time",
+    "Delete recorded content by request, key, owner or time",
     { query: deleteQuery, answers: deletedContentView },
     async ({ deps, query }) => {
       // The schema above has checked it.
-      const { before, ...filters } = query as Static<typeof deleteQuery>;
+      const { before, ids: named, ...filters } = query as Static<typeof deleteQuery>;
+      const ids = named?.split(",") ?? [];
       const beforeMs = before === undefined ? null : exactMoment(before, deps.clock.wallMs());
-      const filter = { ...filters, beforeMs: beforeMs ?? undefined };
+      const filter = { ids, ...filters, beforeMs: beforeMs ?? undefined };
       const deleted = await deleteContent(deps, recorded(deps), filter);
       const detail = `${plural(deleted, "request")}: ${filterText(filter)}`;
-      return { answer: { deleted }, change: { action: "content.delete", target: null, detail } };
+      const target = ids.length === 1 ? (ids[0] ?? null) : null;
+      return { answer: { deleted }, change: { action: "content.delete", target, detail } };
     },
   ),
 ];
 
 function recorded({ content }: AdminDeps): NonNullable<AdminDeps["content"]> {
-  if (content === null) throw notFound("recorded content; `[content]` is not in the configuration");
-  return content;
+  if (content !== null) return content;
+  const how = "to record some, or to use what was recorded before, add [content] to the configuration";
+  throw new OperationError("not_found", `there is no recorded content; ${how}`);
 }
 
-function nothingRecorded(): AdminError {
-  return notFound("recorded content for this request; it was not recorded, or was deleted");
+function nothingRecorded(id: string): OperationError {
+  return new OperationError(
+    "not_found",
+    `no content is recorded for ${id}: it was not recorded, was deleted or has expired`,
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ import { type ListColumn, printList } from "../terminal/list.ts";
 import { printDone, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { OperationCall, OperationClient } from "./client.ts";
-import { withOperations } from "./with-operations.ts";
+import { type OperationUse, withOperations } from "./with-operations.ts";
 
 /** A call of an operation from the command line. */
 export interface EnteredCall<Given = object> {
@@ -52,6 +52,7 @@ interface Entry<Fields, Extras> {
 export interface OperationEntry<Answer, Fields = object, Extras = object> extends Entry<Fields, Extras> {
   /** Creates the data folder if it does not exist. */
   readonly creates?: true;
+  readonly content?: OperationUse["content"];
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
   /** The JSON output; by default what the operation answers. */
@@ -92,7 +93,7 @@ export function operation<Answer extends object, Fields extends object = object,
     const command = newEntryCommand(entry);
     if (entry.csv !== undefined) withCsv(command);
     if (entry.asks !== undefined) command.option("--yes", "skip confirmation");
-    const use = { create: entry.creates === true, writes: method !== "GET" };
+    const use = { create: entry.creates === true, writes: method !== "GET", content: entry.content };
     return finished(command, entry, (given, options) =>
       withOperations(terminal, options, use, async (client) => {
         const call = { given, options, client, terminal };

@@ -4,18 +4,23 @@ import { userHeader } from "../../admin/routes/local.ts";
 import { systemClock } from "../../base/clock.ts";
 import { once } from "../../base/once.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
-import type { ContentArchive } from "../../content/archive.ts";
+import { ContentArchive } from "../../content/archive.ts";
 import { cleanJson } from "../../content/clean-json.ts";
 import type { ArchiveCalls } from "../../content/thread-messages.ts";
 import { openStore } from "../../store/open.ts";
+import { hasContentFile } from "../../store/open-content.ts";
 import type { PostgresLocation } from "../../store/settings.ts";
 import type { DataOptions } from "../help.ts";
 import { knownNames } from "../known-names.ts";
 import { openContent } from "../open-content.ts";
 import { openFolder } from "../open-store.ts";
+import { configFileOf } from "../serve/files-for-commands.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { callingUser } from "./calling-user.ts";
 import type { OperationCall, Transport } from "./client.ts";
+
+/** To read recorded content, or only to count or delete it, which needs no encryption key. */
+export type ContentUse = "documents" | "rows";
 
 export interface OpenedHere {
   readonly dir: string;
@@ -23,7 +28,7 @@ export interface OpenedHere {
   readonly address: PostgresLocation | null;
   readonly options: DataOptions;
   readonly terminal: Terminal;
-  readonly content: boolean;
+  readonly content?: ContentUse | undefined;
   /** No gateway can start on the folder meanwhile. */
   readonly locks?: boolean;
 }
@@ -47,16 +52,16 @@ export class OwnProcess implements Transport {
         ? openFolder(dir, terminal, locks)
         : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
       opened.defer(() => store.close());
-      const content = here.content ? await openContent({ dir }, options, terminal) : null;
-      if (content !== null) opened.defer(() => content.close());
-      const { loadSettings } = await import("../../config/load.ts");
       const { env, cwd } = terminal;
+      const content = await contentCalls(here, opened);
+      const { examineSettings } = await import("../../config/load.ts");
+      const file = options.config ?? configFileOf(dir);
       const operations = await operationsWithoutGateway({
         store,
         clock: systemClock,
         version,
-        content: content && callsOf(content),
-        settings: once(() => loadSettings({ file: options.config, env, cwd }).settings),
+        content,
+        settings: once(() => examineSettings({ file, env, cwd }).settings),
         knownNames: () => knownNames(options, dir, terminal),
         noGateway: `no gateway runs on ${dir}, which would have to do it`,
       });
@@ -77,13 +82,21 @@ export class OwnProcess implements Transport {
   }
 }
 
-/** A gateway calls the same on its thread. */
-function callsOf(archive: ContentArchive): ArchiveCalls {
+/** What a gateway does on its thread; null if nothing was recorded. */
+async function contentCalls(
+  { content, dir, address, options, terminal }: OpenedHere,
+  opened: AsyncDisposableStack,
+): Promise<ArchiveCalls | null> {
+  if (content === undefined || (address === null && !(await hasContentFile(dir)))) return null;
+  const archive = await (content === "rows"
+    ? ContentArchive.openRows(address ?? { dir })
+    : openContent({ dir }, options, terminal));
+  opened.defer(() => archive.close());
   return {
     read: (id) => archive.read(id),
     list: (page) => archive.list(page),
     exportLines: (page) => archive.exportLines(page),
-    delete: (filter) => archive.store.delete(filter),
+    delete: (filter) => archive.delete(filter),
     sizes: () => archive.store.sizes(),
     clean: async (text) => cleanJson(text, knownSecrets().all()),
   };

@@ -10,7 +10,7 @@ import { rejectUnusable } from "../open-store.ts";
 import { servedPid } from "../serve/files-for-commands.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type OperationCall, OperationClient, type Transport } from "./client.ts";
-import { OwnProcess } from "./own-process.ts";
+import { type ContentUse, OwnProcess } from "./own-process.ts";
 import { greet, isUnserved, SocketTransport } from "./socket.ts";
 
 export interface OperationUse {
@@ -19,8 +19,10 @@ export interface OperationUse {
   /** Prints where the change was made, because it may not be the intended place. */
   readonly writes?: boolean;
   /** Opens recorded content too. */
-  readonly content?: boolean;
+  readonly content?: ContentUse | undefined;
 }
+
+type SettledUse = Required<Pick<OperationUse, "create" | "writes">> & Pick<OperationUse, "content">;
 
 /**
  * Calls operations where the data is: at the gateway that serves it, else in this process. Nothing goes around a gateway that
@@ -29,7 +31,7 @@ export interface OperationUse {
 export async function withOperations<Result>(
   terminal: Terminal,
   options: DataOptions,
-  { create = false, writes = create, content = false }: OperationUse,
+  { create = false, writes = create, content }: OperationUse,
   work: (client: OperationClient) => Promise<Result>,
 ): Promise<Result> {
   const client =
@@ -47,7 +49,7 @@ export async function withOperations<Result>(
 async function openHere(
   terminal: Terminal,
   options: DataOptions,
-  { create, writes, content }: Required<OperationUse>,
+  { create, writes, content }: SettledUse,
 ): Promise<OperationClient> {
   const { env, cwd } = terminal;
   const { config: file, data } = options;
@@ -105,7 +107,7 @@ class Reaching implements Transport {
   }
 }
 
-interface Sought extends Required<OperationUse> {
+interface Sought extends SettledUse {
   readonly dir: string;
   /** Null if the data is in the folder. */
   readonly address: PostgresLocation | null;

@@ -1,48 +1,38 @@
-import type { Command } from "commander";
+import { filterText } from "../../../admin/content/content.ts";
+import { iso } from "../../../admin/moments.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { pastTime } from "../../arguments.ts";
-import { confirm, type YesOption } from "../../confirm.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
-import { contentLocation } from "../../open-content.ts";
-import { auditChange, withStore } from "../../open-store.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { argument, option } from "../../help.ts";
+import { operation } from "../../operations/operation-command.ts";
 
-interface DeleteOptions extends DataOptions, YesOption {
+interface DeletedFields {
+  readonly ids: readonly string[];
   readonly key?: string;
   readonly owner?: string;
-  readonly before?: number;
+  readonly before?: string;
 }
 
-export function contentDeleteCommand(terminal: Terminal): Command {
-  return newDataCommand("delete", "Delete recorded content")
-    .argument("[ids...]", "the ids of requests")
-    .option("--key <key>", "all requests of this key, by id, prefix or label")
-    .option("--owner <name>", "all requests of this owner's keys")
-    .option("--before <when>", "all requests that started before this time", pastTime)
-    .option("--yes", "skip confirmation")
-    .examples(
-      ["sluice content delete req_0f3K9xTz --yes", "one request"],
-      ["sluice content delete --owner ada@example.com", "everything of one person"],
-    )
-    .action(async (ids: string[], options: DeleteOptions) => {
-      const { deleteContent, filterText } = await import("../../../admin/content/content.ts");
-      const { openContentStore } = await import("../../../store/open-content.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const { key, owner, before: beforeMs } = options;
-        const filter = { ids, key, owner, beforeMs };
-        const what = filterText(filter);
-        const question = `This permanently deletes recorded content (${what}). Delete it?`;
-        if (what !== "all") await confirm(question, options, terminal);
-        const store = await openContentStore(await contentLocation(context, options, terminal));
-        try {
-          const deleted = await deleteContent(context, store, filter);
-          const target = { prefix: ids.length === 1 ? (ids[0] ?? "") : "" };
-          await auditChange(context, "content.delete", target, `${plural(deleted, "request")}: ${what}`);
-          const message = `The content of ${plural(deleted, "request")} is deleted.`;
-          printDone(options.json, { deleted }, message, terminal);
-        } finally {
-          await store.close();
-        }
-      });
-    });
-}
+export const contentDeleteCommand = operation<{ deleted: number }, DeletedFields>({
+  name: "delete",
+  summary: "Delete recorded content",
+  call: "DELETE /content",
+  content: "rows",
+  fields: {
+    ids: argument("[ids...]", "the ids of requests"),
+    key: option("--key <key>", "all requests of this key, by id, prefix or label"),
+    owner: option("--owner <name>", "all requests of this owner's keys"),
+    before: option("--before <when>", "all requests that started before this time", (text) =>
+      iso(pastTime(text)),
+    ),
+  },
+  examples: [
+    ["sluice content delete req_0f3K9xTz --yes", "one request"],
+    ["sluice content delete --owner ada@example.com", "everything of one person"],
+  ],
+  input: ({ ids, ...filters }) => ({ ...filters, ...(ids.length > 0 && { ids: ids.join(",") }) }),
+  asks({ given }) {
+    const what = filterText(given);
+    return what === "all" ? null : `This permanently deletes recorded content (${what}). Delete it?`;
+  },
+  done: ({ deleted }) => `The content of ${plural(deleted, "request")} is deleted.`,
+});

@@ -1,12 +1,10 @@
 import type { Command } from "commander";
-import { requestedLabels } from "../../../admin/requests/find-exchanges.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { chosenTime } from "../../chosen-time.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withContent } from "../../open-content.ts";
-import { auditChange, withStore } from "../../open-store.ts";
+import { chosenTime, rangeQuery } from "../../chosen-time.ts";
+import { type DataOptions, newOperationCommand } from "../../help.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import { CommandError, type Terminal } from "../../terminal/terminal.ts";
-import { type RequestFilters, withRequestFilters } from "./filters.ts";
+import { filterQuery, type RequestFilters, withRequestFilters } from "./filters.ts";
 
 interface ExportOptions extends DataOptions, RequestFilters {
   readonly content?: true;
@@ -14,7 +12,8 @@ interface ExportOptions extends DataOptions, RequestFilters {
 }
 
 export function requestsExportCommand(terminal: Terminal): Command {
-  const command = newDataCommand("export", "Write recorded requests and responses, one JSON object per line")
+  const summary = "Write recorded requests and responses, one JSON object per line";
+  const command = newOperationCommand("export", summary)
     .option("--content", "export the recorded content (required)")
     .option("--jsonl", "one JSON object per line (the only format)");
   return withRequestFilters(command)
@@ -24,26 +23,17 @@ export function requestsExportCommand(terminal: Terminal): Command {
         throw new CommandError(
           "pass --content; to export the list of requests, use `sluice requests list --csv`",
         );
-      const { findKey } = await import("../../../admin/keys/find-key.ts");
-      const { exportContent, filterText } = await import("../../../admin/content/content.ts");
-      await withStore(terminal, options, {}, async (context) => {
-        const { search, outcome, code, model, provider, route } = options;
-        const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
-        const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
-        const labels = requestedLabels(options);
-        const filter = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
-        await withContent(context, options, terminal, async (archive) => {
-          const audit = (action: string, detail: string) =>
-            auditChange(context, action, { prefix: "" }, detail);
-          await audit("content.export", filterText(filter));
-          let exported = 0;
-          for await (const { lines, count } of exportContent(context, archive, filter)) {
-            await terminal.write(Buffer.from(lines).toString());
-            exported += count;
-          }
-          await audit("content.exported", `${plural(exported, "request")}: ${filterText(filter)}`);
-          terminal.note(terminal.noteStyle.dim(`  ${plural(exported, "request")} exported`));
-        });
+      await withOperations(terminal, options, { content: "documents" }, async (client) => {
+        const query = { ...filterQuery(options), ...rangeQuery(chosenTime(options, Date.now())) };
+        const decoder = new TextDecoder();
+        let exported = 0;
+        for await (const chunk of client.stream("/content/export", query)) {
+          await terminal.write(decoder.decode(chunk, { stream: true }));
+          exported += chunk.filter((byte) => byte === newline).length;
+        }
+        terminal.note(terminal.noteStyle.dim(`  ${plural(exported, "request")} exported`));
       });
     });
 }
+
+const newline = "\n".charCodeAt(0);

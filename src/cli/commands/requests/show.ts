@@ -5,17 +5,13 @@ import type {
   ExchangeDetailView,
   ExchangeView,
 } from "../../../admin/requests/schema.ts";
-import { knownSecrets } from "../../../base/secrets/secrets.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
-import type { ContentArchive } from "../../../content/archive.ts";
 import { type DataOptions, newOperationCommand } from "../../help.ts";
-import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
 import { segment } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
-import { configFileOf } from "../../serve/files-for-commands.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
-import { CommandError, printJson, second, span, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
 export function requestsShowCommand(terminal: Terminal): Command {
@@ -24,9 +20,11 @@ export function requestsShowCommand(terminal: Terminal): Command {
     .option("--content", "the recorded content of the request and its response, as JSON")
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
     .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
-      if (options.content === true) return showContent(id, options, terminal);
-      await withOperations(terminal, options, {}, async (client) => {
-        const detail = await client.get<ExchangeDetailView>(`/requests${segment(id)}`);
+      const path = `/requests${segment(id)}`;
+      const use = options.content ? ({ content: "documents" } as const) : {};
+      await withOperations(terminal, options, use, async (client) => {
+        if (options.content) return printJson(await client.get(`${path}/content`), terminal);
+        const detail = await client.get<ExchangeDetailView>(path);
         const { others } = detail;
         if (options.json) printJson(detail, terminal);
         else terminal.print(asText(detail, terminal));
@@ -35,48 +33,6 @@ export function requestsShowCommand(terminal: Terminal): Command {
       });
     });
 }
-
-/** Shows recorded content. Every read is a line in the audit log. */
-async function showContent(id: string, options: DataOptions, terminal: Terminal): Promise<void> {
-  const { withContent } = await import("../../open-content.ts");
-  await withStore(terminal, options, {}, async (context) => {
-    const document = await withContent(context, options, terminal, (archive) =>
-      readShown(archive, id, context, options, terminal),
-    );
-    if (document === null)
-      throw new CommandError(
-        `no content is recorded for ${id}: it was not recorded, was deleted or has expired`,
-      );
-    await auditChange(context, "content.read", { prefix: id });
-    printJson(JSON.parse(Buffer.from(document).toString()), terminal);
-  });
-}
-
-/** Includes the stored conversation before it, if it still exists. */
-async function readShown(
-  archive: ContentArchive,
-  id: string,
-  context: StoreContext,
-  { config: file }: DataOptions,
-  { env, cwd }: Terminal,
-): Promise<Uint8Array | null> {
-  const document = await archive.read(id);
-  if (document === null) return null;
-  const { examineSettings } = await import("../../../config/load.ts");
-  const { storedConversations, withConversation } = await import(
-    "../../../admin/content/with-conversation.ts"
-  );
-  const { cleanJson } = await import("../../../content/clean-json.ts");
-  const { settings } = examineSettings({ file: file ?? configFileOf(context.dir), env, cwd });
-  return withConversation(document, {
-    storedBefore: storedConversations(context, settings),
-    clean: (text) => cleanJson(text, knownSecrets().all()),
-    maxBytes: settings.content?.maxRequestBytes ?? defaultMaxBytes,
-  });
-}
-
-/** The limit for a stored conversation where the configuration no longer has [content]. */
-const defaultMaxBytes = 1_000_000;
 
 function asText(
   { id, request, explanation, attempts, entries }: ExchangeDetailView,

@@ -1,49 +1,18 @@
-import type { Command } from "commander";
 import type { StorageView } from "../../../admin/system/schema.ts";
 import { count, plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
-import { locateStore } from "../../../config/store.ts";
-import type { ContentSizes } from "../../../store/content-store.ts";
-import { hasContentFile, openContentStore } from "../../../store/open-content.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
-import { configFileOf } from "../../serve/files-for-commands.ts";
+import { operation } from "../../operations/operation-command.ts";
 import { facts } from "../../terminal/list.ts";
-import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { moment } from "../../terminal/terminal.ts";
 
-export function storeSizeCommand(terminal: Terminal): Command {
-  return newDataCommand("size", "Show how much is stored, for how long, and what was deleted last")
-    .examples(["sluice store size", "database size, records and free disk space"])
-    .action(async (options: DataOptions) => {
-      const { examineSettings } = await import("../../../config/load.ts");
-      const { readStorage } = await import("../../../admin/system/storage.ts");
-      const { env, cwd } = terminal;
-      await withStore(terminal, options, {}, async ({ store, dir }) => {
-        const file = options.config ?? configFileOf(dir);
-        const { settings } = examineSettings({ file, env, cwd });
-        const storage = await readStorage(store, settings, await contentSizes(dir, options, terminal));
-        if (options.json) printJson(storage, terminal);
-        else terminal.print(facts(factsOf(storage), terminal));
-      });
-    });
-}
-
-/** Null if nothing was recorded. Counting does not need the encryption key. */
-async function contentSizes(
-  dir: string,
-  { config: file, store: storeUrl }: DataOptions,
-  { env, cwd }: Terminal,
-): Promise<ContentSizes | null> {
-  const address = locateStore({ file, store: storeUrl, env, cwd });
-  if (address === null && !(await hasContentFile(dir))) return null;
-  const content = await openContentStore(address ?? { dir });
-  try {
-    const sizes = await content.sizes();
-    return sizes.rows === 0 ? null : sizes;
-  } finally {
-    await content.close();
-  }
-}
+export const storeSizeCommand = operation<StorageView>({
+  name: "size",
+  summary: "Show how much is stored, for how long, and what was deleted last",
+  call: "GET /storage",
+  content: "rows",
+  examples: [["sluice store size", "database size, records and free disk space"]],
+  show: (storage, { terminal }) => terminal.print(facts(factsOf(storage), terminal)),
+});
 
 function contentText({ requests, bytes, days, max_bytes: max }: NonNullable<StorageView["content"]>): string {
   const retention = days === 0 ? "recording is off" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
