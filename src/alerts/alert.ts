@@ -13,9 +13,9 @@ export interface Alert {
   readonly level: number | null;
   /** Null if unknown. */
   readonly sinceMs: number | null;
-  /** One sentence, without secrets or text sent by clients. */
+  /** One sentence, without secrets. Of what clients send it has values that a cap counts, at most. */
   readonly text: string;
-  /** Facts for programs, without secrets or text sent by clients. */
+  /** Facts for programs, as in the text. */
   readonly details: Readonly<Record<string, string | number | null>>;
   /** The provider's last error. It may quote a request, so it is shown to operators but never sent. */
   readonly lastError: string | null;
@@ -31,7 +31,16 @@ export interface Alert {
 export const unsetAlertFields = { level: null, sinceMs: null, lastError: null } as const;
 
 export interface Subject {
-  readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
+  readonly type:
+    | "provider"
+    | "key"
+    | "account"
+    | "model"
+    | "store"
+    | "node"
+    | "ledger"
+    | "configuration"
+    | "cap";
   readonly id: string;
   readonly label: string;
 }
@@ -52,6 +61,7 @@ export type AlertKind =
   | "balance_threshold"
   | "budget_threshold"
   | "cap_threshold"
+  | "cap_values"
   | "key_expiring"
   | "running_out"
   | "model_unavailable"
@@ -78,11 +88,11 @@ interface AlertKindFacts {
 }
 
 const below80 = ({ subject: { type, label }, kind }: Alert) =>
-  `${type === "key" ? "Key" : "Account"} ${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
+  `${type === "cap" ? "" : type === "key" ? "Key " : "Account "}${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
 const answersAgain = ({ subject }: Alert) => `Provider ${subject.label} responds again.`;
 const checkProviders = () => "sluice models check";
 const showSubject = ({ subject: { type, id } }: Alert) =>
-  type === "key" ? `sluice keys show ${id}` : `sluice accounts show ${id}`;
+  `sluice ${type === "key" ? "keys" : type === "cap" ? "caps" : "accounts"} show ${id}`;
 const limited = { severity: "warning", next: showSubject } as const;
 
 /** All kinds, the most urgent first: the order in which they are listed. */
@@ -165,8 +175,13 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", resolvedText: below80 },
   cap_threshold: {
     ...limited,
-    about: "80, 95 or 100% of a key's or an account's cap is used.",
+    about: "80, 95 or 100% of a cap is used, of a key, an account, or one value that a cap counts.",
     resolvedText: below80,
+  },
+  cap_values: {
+    ...limited,
+    about: "A cap counts 80, 95 or 100% of the values that it can count in a period.",
+    resolvedText: ({ subject: { id } }) => `The cap ${id} counts less than 80% of its values again.`,
   },
   key_expiring: {
     severity: "warning",

@@ -3,8 +3,8 @@ import { creditsFromNano } from "../base/money/money.ts";
 import { nextPeriodStart } from "../base/money/period.ts";
 import type { DrawnBound } from "../store/store.ts";
 import type { Alert, Subject } from "./alert.ts";
+import { levelOf, limitName, shareText, shortAmount } from "./limit-text.ts";
 
-const thresholds = [100, 95, 80] as const;
 const soonMs = 7 * msPerDay;
 
 /** Alerts about a balance, a budget or a cap: how much is used, and how long the rest lasts. */
@@ -15,7 +15,7 @@ export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
   const resetsAtMs = mode === "credit" && capNo === null ? null : nextPeriodStart(period, nowMs);
   const { type, label } = subjectOf(usedLimit);
   const holder = `${type === "key" ? "Key" : "Account"} ${label}`;
-  const limitName = limitNameOf(usedLimit);
+  const name = limitName(kindOfLimit[bound], period, models);
   const shared = {
     subject: subjectOf(usedLimit),
     sinceMs: null,
@@ -32,11 +32,11 @@ export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
     resets_at: resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
   };
   const found: Alert[] = [];
-  const level = thresholds.find((threshold) => used * 100 >= limit * threshold);
-  if (level !== undefined) {
+  const level = levelOf(used, limit);
+  if (level !== null) {
     const amounts = `${shortAmount(shown(used))} of ${shortAmount(shown(limit))} ${unit}`;
-    const share = level === 100 ? "up" : `${Math.floor((used * 100) / limit)}% of`;
-    const text = `${holder} has used ${share} its ${limitName}: ${amounts}.`;
+    const share = shareText(used, limit, level);
+    const text = `${holder} has used ${share} its ${name}: ${amounts}.`;
     const kind = `${kindOfLimit[bound]}_threshold` as const;
     found.push({ ...shared, kind, level, text, details: { level, ...details } });
   }
@@ -47,7 +47,7 @@ export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
     endsAtMs < (resetsAtMs ?? Number.POSITIVE_INFINITY)
   ) {
     const used_up_at = new Date(endsAtMs).toISOString();
-    const text = `${holder} will use up its ${limitName} on ${used_up_at.slice(0, 10)} at the current rate.`;
+    const text = `${holder} will use up its ${name} on ${used_up_at.slice(0, 10)} at the current rate.`;
     found.push({ ...shared, kind: "running_out", level: null, text, details: { ...details, used_up_at } });
   }
   return found;
@@ -70,15 +70,3 @@ function subjectOf({ bound, keyId, label, prefix, accountId, accountLabel }: Dra
 }
 
 const kindOfLimit = { balance: "balance", budget: "budget", key_cap: "cap", account_cap: "cap" } as const;
-const adjectives = { none: "", day: "daily ", week: "weekly ", month: "monthly " } as const;
-
-/** E.g. `balance`, or `daily cap for claude-*`. */
-function limitNameOf({ bound, period, models }: DrawnBound): string {
-  const when = bound === "balance" ? "" : adjectives[period];
-  return `${when}${kindOfLimit[bound]}${models === null ? "" : ` for ${models}`}`;
-}
-
-/** Four digits are enough to read. */
-function shortAmount(amount: number): string {
-  return String(Number(amount.toPrecision(4)));
-}

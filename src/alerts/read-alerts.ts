@@ -5,6 +5,7 @@ import type { AcknowledgedAlert, PartialList } from "../store/alert-records.ts";
 import type { NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
 import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
 import { limitAlerts } from "./limit-alerts.ts";
+import { placesAlert, valueAlert } from "./value-alerts.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
@@ -24,6 +25,7 @@ export async function readAlerts(
   // The cast holds because `publish` wrote each text.
   const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Alert[]);
   const bounds = await alerts.drawnBounds(nowMs);
+  const values = await alerts.drawnValues(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const overrun = await alerts.overrunSince(nowMs - msPerDay);
   const lostSignIns = await alerts.lostSignInsSince(nowMs - msPerDay);
@@ -31,6 +33,8 @@ export async function readAlerts(
   const active = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
+    ...values.listed.flatMap((value) => valueAlert(value, nowMs)),
+    ...values.places.flatMap(placesAlert),
     ...overrunAlerts(overrun),
     ...signInAlerts(lostSignIns),
     ...reuseAlerts(await alerts.reusedSignInsSince(nowMs - msPerDay)),
@@ -46,6 +50,7 @@ export async function readAlerts(
       };
     }),
     ...notListed("limits", "balances, budgets and caps are nearly used up", bounds),
+    ...notListed("values of caps", "values of caps are nearly used up", values),
     ...notListed("expiring keys", "keys expire within 7 days", keys),
     ...lateNodes(nodes === null ? [] : await nodes.states()),
   ]);

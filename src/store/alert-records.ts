@@ -4,6 +4,8 @@ import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
 export interface AlertRecords {
   /** Balances, budgets and caps that are 80% used, or will run out within a week at last week's rate. */
   drawnBounds(nowMs: number): Promise<PartialList<DrawnBound>>;
+  /** Values that have used 80% of a cap that counts them, at most a hundred of each cap; and caps that count nearly as many as they may. */
+  drawnValues(nowMs: number): Promise<DrawnValues>;
   /** Active keys that expire after `afterMs` and no later than `throughMs`. */
   expiringKeys(afterMs: number, throughMs: number): Promise<PartialList<ExpiringKey>>;
   /** What was not charged since the beginning of the hour of `sinceMs`. */
@@ -71,6 +73,38 @@ export interface DrawnBound {
   readonly createdAtMs: number;
   /** Charges of today and the six days before; 0 for a cap. */
   readonly recentlyUsed: number;
+}
+
+/** Where a cap by value counts: one of both at most. */
+interface CapScope {
+  readonly keyId: string | null;
+  readonly accountId: string | null;
+}
+
+/** A value that has used much of its limit. Amounts are nano-credits or tokens. */
+export interface DrawnValue extends CapScope {
+  readonly capId: string;
+  readonly mode: KeyMode;
+  readonly label: string;
+  /** Empty for requests without the label. */
+  readonly value: string;
+  readonly limit: number;
+  readonly used: number;
+  readonly period: Exclude<BudgetPeriod, "none">;
+  readonly models: string | null;
+}
+
+/** How many values a cap has counted in its period. */
+export interface CapPlaces extends CapScope {
+  readonly capId: string;
+  readonly label: string;
+  readonly period: Exclude<BudgetPeriod, "none">;
+  readonly counted: number;
+  readonly maxValues: number;
+}
+
+export interface DrawnValues extends PartialList<DrawnValue> {
+  readonly places: readonly CapPlaces[];
 }
 
 /** Costs above the hold and the limits, which were not charged. */

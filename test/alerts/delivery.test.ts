@@ -105,6 +105,7 @@ test("a node is missed unless it is live, or one of its name has started since",
   const alerts = {
     published: async () => [],
     drawnBounds: none,
+    drawnValues: async () => ({ listed: [], more: 0, places: [] }),
     expiringKeys: none,
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
     lostSignInsSince: async () => 0,

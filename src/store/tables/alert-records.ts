@@ -12,6 +12,7 @@ import type {
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
 import type { ReportQueries } from "../reporting/stored-reports.ts";
+import { readDrawnValues } from "./value-alerts.ts";
 
 /** Maximum per kind. Longer lists are not readable, and each item is an alert. */
 export const maxListed = 1_000;
@@ -33,6 +34,8 @@ export function storedAlerts(
       await fold();
       return readDrawnBounds(scan, nowMs, maxListed);
     },
+
+    drawnValues: (nowMs) => readDrawnValues(scan, nowMs),
 
     async expiringKeys(afterMs, throughMs) {
       const range = [afterMs, throughMs];
