@@ -14,7 +14,7 @@ import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/t
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], unguarded: Terminal): Promise<number> {
   const json = argv.includes("--json");
-  let terminal = guarded(unguarded);
+  let terminal = withoutLongWords(guarded(unguarded), argv);
   try {
     const { words, gateway } = takeGateway(argv);
     terminal = { ...terminal, gateway };
@@ -140,6 +140,20 @@ function rejectUnknown(names: readonly string[], program: Command): void {
     }
     found = next;
   }
+}
+
+/** Errors quote words of the command line. */
+const maxEchoedChars = 200;
+
+/** A terminal whose notes show only the start of a long word of the command line. */
+function withoutLongWords(terminal: Terminal, argv: readonly string[]): Terminal {
+  const long = argv
+    .map((word) => (word.startsWith("--") ? word.slice(word.indexOf("=") + 1) : word))
+    .filter((word) => word.length > maxEchoedChars);
+  if (long.length === 0) return terminal;
+  const shorten = (text: string) =>
+    long.reduce((rest, word) => rest.replaceAll(word, `${word.slice(0, maxEchoedChars)}…`), text);
+  return { ...terminal, note: (text) => terminal.note(shorten(text)) };
 }
 
 /** What our own styles write; `style.ts` has the numbers. */

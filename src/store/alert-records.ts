@@ -6,6 +6,8 @@ export interface AlertRecords {
   drawnBounds(nowMs: number): Promise<PartialList<DrawnBound>>;
   /** Values that have used 80% of a cap that counts them, at most a hundred of each cap; and caps that count nearly as many as they may. */
   drawnValues(nowMs: number): Promise<DrawnValues>;
+  /** Values that have used this share of a cap that limits them, the nearest first; at most a thousand. */
+  nearValues(share: number, nowMs: number): Promise<readonly NearValue[]>;
   /** Active keys that expire after `afterMs` and no later than `throughMs`. */
   expiringKeys(afterMs: number, throughMs: number): Promise<PartialList<ExpiringKey>>;
   /** What was not charged since the beginning of the hour of `sinceMs`. */
@@ -92,6 +94,12 @@ export interface DrawnValue extends CapScope {
   readonly used: number;
   readonly period: Exclude<BudgetPeriod, "none">;
   readonly models: string | null;
+}
+
+export interface NearValue extends DrawnValue {
+  /** What its limit is raised by, for this value alone. */
+  readonly raised: number;
+  readonly periodStartMs: number;
 }
 
 /** How many values a cap has counted in its period. */

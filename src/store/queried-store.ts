@@ -19,6 +19,7 @@ import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { signInsChangedSince } from "./tables/sign-in-table.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
+import * as capReads from "./tables/value-cap-reads.ts";
 import * as values from "./tables/value-cap-table.ts";
 
 /** Revisions begin with 0. */
@@ -131,6 +132,10 @@ export function queriedStore(
 
     valueCaps: () => readTogether(() => values.allValueCaps()),
     valueTotals: (capNo) => readTogether(() => values.valueTotalsOf(capNo)),
+    bindingCaps: (candidates) => readTogether(() => capReads.bindingCaps(candidates)),
+    totalsOfValues: (capNos, texts) => readTogether(() => capReads.totalsOfValues(capNos, texts)),
+    countedValues: (nowMs) => readTogether(() => capReads.countedValues(nowMs)),
+    ownedCaps: () => readTogether(() => capReads.ownedCaps()),
     insertValueCap: (cap, nowMs) =>
       changeTogether(function* () {
         return yield* values.insertValueCap(own, cap, yield* presentMs(own, nowMs));

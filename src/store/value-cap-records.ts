@@ -1,5 +1,5 @@
 import type { KeyMode } from "../base/key-attributes.ts";
-import type { CapLimit } from "./account-records.ts";
+import type { CapLimit, CapRecord, CapTotals } from "./account-records.ts";
 
 /** A limit of what each value of a label, or one of them, may spend: within a key, an account, or the whole gateway. */
 export interface NewValueCap extends CapLimit {
@@ -61,6 +61,29 @@ export interface ValueCapState {
   readonly raises: readonly ValueRaise[];
 }
 
+/** What decides which caps can hold for some keys or accounts. */
+export interface CapCandidates {
+  readonly values: readonly string[];
+  readonly accountIds: readonly string[];
+}
+
+/** What all values of a cap have used in its current period. */
+export interface CountedValues {
+  readonly capNo: number;
+  /** How many have used something. */
+  readonly counted: number;
+  readonly used: number;
+  /** What single values are raised by. */
+  readonly raised: number;
+}
+
+/** A cap of a key or an account. */
+export interface OwnedCap extends CapRecord, CapTotals {
+  readonly keyId: string | null;
+  readonly accountId: string | null;
+  readonly mode: KeyMode;
+}
+
 /** Transactions about caps by value. */
 export interface ValueCapStore {
   /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
@@ -73,6 +96,14 @@ export interface ValueCapStore {
   removeValueCap(id: string): Promise<ValueCapRecord>;
   /** What a cap has counted, the most first. */
   valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
+  /** Caps for each value, for one of these values, and within one of these accounts. */
+  bindingCaps(candidates: CapCandidates): Promise<readonly ValueCapRecord[]>;
+  /** What these values have used of these caps. */
+  totalsOfValues(capNos: readonly number[], values: readonly string[]): Promise<readonly ValueTotals[]>;
+  /** Of every cap that has counted something in its current period, or is raised. */
+  countedValues(nowMs: number): Promise<readonly CountedValues[]>;
+  /** The caps of all keys and accounts, in the order in which they were created. */
+  ownedCaps(): Promise<readonly OwnedCap[]>;
   /** Deletes values whose period ended more than a day ago, at most `limit`. Returns how many. */
   pruneCapValues(nowMs: number, limit: number): Promise<number>;
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { CapDetailView, CapValueView } from "../../src/admin/caps/schema.ts";
+import type { CapDetailView, ListedCapView, NearValueView } from "../../src/admin/caps/schema.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { openStore } from "../../src/store/open.ts";
 import { settleItem } from "../store/fixtures.ts";
-import { type KeyJson, newPlace, sluiceJson } from "./fixtures.ts";
+import { type KeyJson, newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 test("values near a limit are listed of all caps, or of those that count each value of a label", async () => {
   const place = newPlace();
@@ -22,7 +22,7 @@ test("values near a limit are listed of all caps, or of those that count each va
   const add = (...words: string[]) => sluiceJson<CapDetailView>(place, "caps", "add", "10/month", ...words);
   const [owners, users] = [await add("--each", "owner"), await add("--each", "user", "--optional")];
   const near = async (...words: string[]) => {
-    const values = await sluiceJson<CapValueView[]>(place, "caps", "list", "--near", "80%", ...words);
+    const values = await sluiceJson<NearValueView[]>(place, "caps", "list", "--near", "80%", ...words);
     return values.map(({ cap, value }) => [cap, value]);
   };
   expect((await near()).toSorted()).toEqual(
@@ -32,5 +32,27 @@ test("values near a limit are listed of all caps, or of those that count each va
     ].toSorted(),
   );
   expect(await near("--each", "user")).toEqual([[users.id, "u1"]]);
+  // Ada's own cap holds in place of the one for each.
+  const own = await sluiceJson<CapDetailView>(place, "caps", "add", "90/month", "--owner", "ada");
+  expect(await near("--each", "owner")).toEqual([]);
+  await sluiceJson(place, "caps", "raise", own.id, "10", "--note", "release week");
+  // The caps of keys and accounts are in the list, too.
+  await sluiceJson(place, "keys", "update", id, "--cap", "12/month");
+  expect(await near()).toEqual([
+    [null, null],
+    [users.id, "u1"],
+  ]);
+  const listed = await sluiceJson<ListedCapView[]>(place, "caps", "list");
+  expect(
+    listed.map(({ id: cap, limit, used, counted, raised_by }) => [cap, limit, used, counted, raised_by]),
+  ).toEqual([
+    [owners.id, 10, null, 2, 0],
+    [users.id, 10, null, 2, 0],
+    [own.id, 90, 9, 1, 10],
+    [null, 12, 11, 0, 0],
+  ]);
+  expect(listed.at(-1)).toMatchObject({ key: id, account: null, each: null, period: "month" });
+  const { stdout } = await sluice(place, "caps", "list");
+  expect(stdout).toMatch(/ 12\/month +everything +key_\w+ +11\n/);
   expect(await near("--each", "tag:project")).toEqual([]);
 });

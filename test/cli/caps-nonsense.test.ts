@@ -79,6 +79,12 @@ const nonsense: readonly (readonly [line: string, code: 1 | 2, said: string])[] 
   ["add 20/week --each owner --values NaN", 2, "from 1 to 10000"],
   ["add 20/week --each owner --values 10001", 2, "from 1 to 10000"],
   ["add 20/week --each owner --values MEGABYTE", 2, "from 1 to 10000"],
+  ["add 20/week --each owner --then demo-small", 1, "limit a pattern such as claude-opus-*"],
+  ["add 20/day:demo-* --each owner --then demo-small", 1, "is itself one of the models"],
+  ["add 20/day:demo-large --each owner --then demo-smal", 1, 'did you mean "demo-small"'],
+  ["add 20/day:big --each owner --then EMPTY", 1, "then"],
+  ["add 20/day:big --each owner --then MEGABYTE", 1, "too large"],
+  ["add 20/day:big --each owner --then-always", 1, "then_always needs then"],
   ["update", 2, "cap"],
   ["update EMPTY --limit 30/day", 1, "does not exist; run `sluice caps list`"],
   ["update cap_none --limit 30/day", 1, "cap cap_none does not exist"],
@@ -91,6 +97,9 @@ const nonsense: readonly (readonly [line: string, code: 1 | 2, said: string])[] 
   ["update EACH --limit 20/day:MEGABYTE", 1, "too large"],
   ["update EACH --values 0", 2, "from 1 to 10000"],
   ["update ONE --values 5", 1, "leave out values"],
+  ["update EACH --then demo-small", 1, "limit a pattern such as claude-opus-*"],
+  ["update EACH --then MEGABYTE", 1, "too large"],
+  ["update EACH --then-always", 1, "then_always needs then"],
   ["raise EACH", 2, "--note"],
   ["raise EACH 5", 2, "--note"],
   ["raise EACH EMPTY --note why", 2, "above 0"],
@@ -132,5 +141,6 @@ test.each(nonsense)("sluice caps %s", async (line, code, said) => {
   expect(result.stderr).toMatch(/^(error: |✗ )\S/m);
   expect(result.stderr).not.toMatch(/^\s+at /m);
   expect(result.stderr).toContain(wordsOf(said).join(" "));
+  expect(result.stderr.length).toBeLessThan(1_000);
   expect(await sluiceJson(place, "caps", "list")).toEqual(before);
 });

@@ -1,15 +1,14 @@
 import { newId } from "../../base/id.ts";
-import { creditsFromNano } from "../../base/money/money.ts";
-import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { plural } from "../../base/text/plural.ts";
-import type { KeyMode, ValueCapRecord, ValueTotals } from "../../store/store.ts";
+import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { capLimits, capName } from "../keys/cap-text.ts";
 import { findKey } from "../keys/find-key.ts";
 import { type KnownNames, rejectUnknownModel } from "../keys/known-names.ts";
-import type { CapByValueView, CapChangesBody, CapDetailView, CapValueView, NewCapBody } from "./schema.ts";
+import { capView, currentValues, shown } from "./cap-view.ts";
+import type { CapChangesBody, CapDetailView, NewCapBody } from "./schema.ts";
 import { rejectCircle } from "./step-downs.ts";
 
 /** Caps can name a model, so that its name has to be known. */
@@ -69,11 +68,8 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
 function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "label" | "value"> {
   const named = [each, owner, user, tag].filter((given) => given !== undefined);
   if (named.length !== 1) throw invalidInput("say whom the cap limits: one of each, owner, user and tag");
-  if (owner !== undefined) return { label: "owner", value: ownerLabel(owner) };
-  if (user !== undefined) {
-    if (user.includes("\0")) throw invalidInput("an end user has no NUL character");
-    return { label: "user", value: user };
-  }
+  if (owner !== undefined) return { label: "owner", value: ownerLabel(storable(owner, "an owner")) };
+  if (user !== undefined) return { label: "user", value: storable(user, "an end user") };
   if (tag !== undefined) {
     const [pair] = Object.entries(tagsFromTexts([tag]) ?? {});
     if (pair === undefined)
@@ -84,6 +80,12 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
   const isKnown = label === "owner" || (isLabelName(label) && label !== "session");
   if (!isKnown) throw invalidInput("each is owner, user or tag:NAME");
   return { label, value: null };
+}
+
+/** As labels are stored: PostgreSQL reads neither NUL nor half a character. */
+function storable(value: string, what: string): string {
+  if (value.includes("\0")) throw invalidInput(`${what} has no NUL character; leave it out`);
+  return value.toWellFormed();
 }
 
 async function scopeOf(context: OperationContext, { key, account, mode }: NewCapBody): Promise<Scope> {
@@ -201,41 +203,22 @@ export async function raiseCap(
   if (note.trim() === "") throw invalidInput("say why in the note");
   const [limit] = capLimits([{ amount, period: cap.period, models: cap.models }], cap.mode);
   if (limit === undefined || limit.limit === 0) throw invalidInput("raise by an amount above 0");
-  const raised = value === undefined ? cap.value : cap.label === "owner" ? ownerLabel(value) : value;
+  const raised = value === undefined ? cap.value : raisedValue(cap, value);
   if (cap.value !== null && raised !== cap.value) throw invalidInput(`this cap limits ${cap.value} only`);
   await context.store.raiseValueCap(id, limit.limit, raised, context.clock.wallMs());
   const whom = raised === null ? "all" : raised;
   return { cap: await findCap(context, id), detail: `by ${amount} for ${whom}: ${note}` };
 }
 
+function raisedValue({ label }: ValueCapRecord, value: string): string {
+  const stored = storable(value, "a value");
+  return label === "owner" ? ownerLabel(stored) : stored;
+}
+
 export async function removeCap(context: OperationContext, id: string): Promise<ChangedCap> {
   await findCap(context, id);
   const cap = await context.store.removeValueCap(id);
   return { cap, detail: capText(cap) };
-}
-
-export async function listCaps(context: OperationContext, each?: string): Promise<readonly CapByValueView[]> {
-  const all = await context.store.valueCaps();
-  const chosen =
-    each === undefined ? all : all.filter(({ label, value }) => value === null && label === each);
-  const views: CapByValueView[] = [];
-  for (const cap of chosen)
-    views.push(viewOf(cap, await context.store.valueTotals(cap.no), context.clock.wallMs(), []));
-  return views;
-}
-
-/** Values that have used this share of their limit, the nearest first. */
-export async function valuesNear(context: OperationContext, share: number): Promise<readonly CapValueView[]> {
-  const views: CapValueView[] = [];
-  for (const cap of await context.store.valueCaps()) {
-    const totals = await context.store.valueTotals(cap.no);
-    views.push(
-      ...currentValues(cap, totals, context.clock.wallMs()).filter(
-        ({ used, limit }) => used >= limit * share,
-      ),
-    );
-  }
-  return views.toSorted((one, other) => other.used / other.limit - one.used / one.limit);
 }
 
 /** At most this many values are shown, those that have used the most. */
@@ -245,8 +228,10 @@ export async function showCap(context: OperationContext, id: string): Promise<Ca
   const cap = await findCap(context, id);
   const totals = await context.store.valueTotals(cap.no);
   const nowMs = context.clock.wallMs();
-  const view = viewOf(cap, totals, nowMs, await notesFor(context, cap));
-  return { ...view, used_by: currentValues(cap, totals, nowMs).slice(0, maxShown) };
+  const values = currentValues(cap, totals, nowMs);
+  const view = capView(cap, values, nowMs);
+  const usedBy = values.filter(({ used }) => used > 0);
+  return { ...view, notes: await notesFor(context, cap), used_by: usedBy.slice(0, maxShown) };
 }
 
 /** What it does not count, which may not be expected. */
@@ -268,61 +253,6 @@ export async function notesFor({ store }: OperationContext, cap: ValueCapRecord)
   }
   notes.push("Spend of this period counts from the release that stores labels with each charge.");
   return notes;
-}
-
-function currentValues(cap: ValueCapRecord, totals: readonly ValueTotals[], nowMs: number): CapValueView[] {
-  const startMs = periodStart(cap.period, nowMs);
-  const raisedAll = cap.extraPeriodMs === startMs ? cap.extra : 0;
-  return totals
-    .filter(({ periodStartMs, used }) => periodStartMs >= startMs && used > 0)
-    .map(({ value, used, extra, extraPeriodMs }) => {
-      const raised = extraPeriodMs === startMs ? extra : 0;
-      const limit = cap.limit + raisedAll + raised;
-      return {
-        cap: cap.id,
-        value: value || null,
-        used: shown(used, cap.mode),
-        limit: shown(limit, cap.mode),
-        left: shown(Math.max(0, limit - used), cap.mode),
-        raised_by: shown(raised, cap.mode),
-      };
-    });
-}
-
-function viewOf(
-  cap: ValueCapRecord,
-  totals: readonly ValueTotals[],
-  nowMs: number,
-  notes: string[],
-): CapByValueView {
-  const { label, value, period } = cap;
-  const startMs = periodStart(period, nowMs);
-  const fixed = (name: string) => (label === name ? value : null);
-  return {
-    id: cap.id,
-    limit: shown(cap.limit, cap.mode),
-    period,
-    models: cap.models,
-    raised_by: shown(cap.extraPeriodMs === startMs ? cap.extra : 0, cap.mode),
-    mode: cap.mode,
-    each: value === null ? label : null,
-    owner: fixed("owner"),
-    user: fixed("user"),
-    tag: value !== null && label.startsWith(tagPrefix) ? `${label.slice(tagPrefix.length)}=${value}` : null,
-    key: cap.keyId,
-    account: cap.accountId,
-    optional: cap.isOptional,
-    values: cap.maxValues,
-    then: cap.thenModel,
-    then_always: cap.thenAlways,
-    counted: currentValues(cap, totals, nowMs).length,
-    resets_at: new Date(nextPeriodStart(period, nowMs) ?? 0).toISOString().replace(".000Z", "Z"),
-    notes,
-  };
-}
-
-function shown(amount: number, mode: KeyMode): number {
-  return mode === "credit" ? creditsFromNano(amount) : amount;
 }
 
 /** `20/day each owner`, for the audit log. */

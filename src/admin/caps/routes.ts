@@ -7,25 +7,22 @@ import {
   post,
   remove,
 } from "../routes/route.ts";
-import {
-  addCap,
-  type ChangedCap,
-  listCaps,
-  raiseCap,
-  removeCap,
-  showCap,
-  updateCap,
-  valuesNear,
-} from "./caps.ts";
+import { addCap, type ChangedCap, raiseCap, removeCap, showCap, updateCap } from "./caps.ts";
+import { listCaps, valuesNear } from "./list.ts";
 import { capChangesBody, capDetail, capList, nearQuery, newCapBody, raiseBody, valueList } from "./schema.ts";
 
 export const capRoutes: readonly AdminRoute[] = [
-  get("/caps", "List caps by owner, end user or tag", { answers: capList }, async ({ deps }) => ({
-    data: await listCaps(deps),
-  })),
+  get(
+    "/caps",
+    "List caps by owner, end user or tag, and those of keys and accounts",
+    { answers: capList },
+    async ({ deps }) => ({
+      data: await listCaps(deps),
+    }),
+  ),
   get(
     "/cap-values",
-    "List values that are near their limit, the nearest first",
+    "List what is near its limit, the nearest first",
     { query: nearQuery, answers: valueList },
     async ({ deps, query }) => ({ data: await valuesNear(deps, query.near ?? 0) }),
   ),

@@ -15,6 +15,11 @@ export const capView = Type.Object({
   id: Type.String(),
   ...limited,
   raised_by: Type.Number({ description: "Added for the current period only, for all its values." }),
+  used: nullable(
+    Type.Number({
+      description: "In the current period; null if each value counts apart (`counted` of them).",
+    }),
+  ),
   mode,
   each: nullable(
     Type.String({ description: "owner, user or tag:NAME: the label whose values count apart." }),
@@ -39,6 +44,14 @@ export const capView = Type.Object({
 });
 export type CapByValueView = Static<typeof capView>;
 
+const listedCapView = Type.Object({
+  ...capView.properties,
+  id: nullable(
+    Type.String({ description: "Null for a cap of a key or an account, which are changed there." }),
+  ),
+});
+export type ListedCapView = Static<typeof listedCapView>;
+
 export const valueView = Type.Object({
   cap: Type.String(),
   value: nullable(Type.String({ description: "Null for requests without the label." })),
@@ -49,13 +62,25 @@ export const valueView = Type.Object({
 });
 export type CapValueView = Static<typeof valueView>;
 
-export const valueList = Type.Object({ data: Type.Array(valueView) });
+const nearValueView = Type.Object({
+  ...valueView.properties,
+  cap: nullable(Type.String({ description: "Null for a cap of a key or an account." })),
+  label: nullable(Type.String({ description: "owner, user or tag:NAME; null as for `cap`." })),
+  key: capView.properties.key,
+  account: capView.properties.account,
+  period,
+  models: limited.models,
+  mode,
+});
+export type NearValueView = Static<typeof nearValueView>;
+
+export const valueList = Type.Object({ data: Type.Array(nearValueView) });
 export const nearQuery = Type.Object({
   near: Type.Optional(
     Type.Number({ minimum: 0, maximum: 1, description: "The share of the limit that is used, such as 0.8." }),
   ),
 });
-export const capList = Type.Object({ data: Type.Array(capView) });
+export const capList = Type.Object({ data: Type.Array(listedCapView) });
 export const capDetail = Type.Object({ ...capView.properties, used_by: Type.Array(valueView) });
 export type CapDetailView = Static<typeof capDetail>;
 

@@ -12,7 +12,7 @@ import type {
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
 import type { ReportQueries } from "../reporting/stored-reports.ts";
-import { readDrawnValues } from "./value-alerts.ts";
+import { readDrawnValues, readNearValues } from "./value-alerts.ts";
 
 /** Maximum per kind. Longer lists are not readable, and each item is an alert. */
 export const maxListed = 1_000;
@@ -36,6 +36,7 @@ export function storedAlerts(
     },
 
     drawnValues: (nowMs) => readDrawnValues(scan, nowMs),
+    nearValues: (share, nowMs) => readNearValues(scan, share, nowMs),
 
     async expiringKeys(afterMs, throughMs) {
       const range = [afterMs, throughMs];

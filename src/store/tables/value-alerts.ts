@@ -1,5 +1,5 @@
 import { periodStart } from "../../base/money/period.ts";
-import type { CapPlaces, DrawnValue, DrawnValues } from "../alert-records.ts";
+import type { CapPlaces, DrawnValue, DrawnValues, NearValue } from "../alert-records.ts";
 import type { Query } from "../query.ts";
 
 /** How many values of one cap are listed. They are taken in the order of their texts, so that repeated calls return the same ones. */
@@ -21,6 +21,15 @@ export async function readDrawnValues(read: Query, nowMs: number): Promise<Drawn
   };
 }
 
+/** How many values are listed as near their limit. */
+const maxNear = 1_000;
+
+/** Values that have used a share of their limit, the nearest first. */
+export function readNearValues(read: Query, share: number, nowMs: number): Promise<NearValue[]> {
+  const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
+  return read<NearValue>(nearValues, [...starts, share, maxNear]);
+}
+
 const isCurrent = `v.period_start_ms >= CASE c.period WHEN 'day' THEN $1::int8 WHEN 'week' THEN $2::int8 ELSE $3::int8 END`;
 const raised = (row: string) =>
   `CASE WHEN ${row}.extra_period_ms = v.period_start_ms THEN ${row}.extra ELSE 0 END`;
@@ -38,6 +47,13 @@ FROM (
   WHERE ${isCurrent} AND v.used > 0 AND v.used * 5 >= ${limit} * 4 AND NOT (${isReplaced})
 ) AS drawn JOIN value_caps c ON c.no = drawn.no
 WHERE drawn.place <= $4::int8 ORDER BY c.no, drawn.place`;
+
+const nearValues = `
+SELECT c.id AS "capId", c.mode, c.label, c.period, c.models, ${scope}, v.value, v.used::float8 AS used, ${limit}::float8 AS "limit",
+  (${raised("v")})::float8 AS raised, v.period_start_ms::float8 AS "periodStartMs"
+FROM value_caps c JOIN cap_values v ON v.cap_no = c.no
+WHERE ${isCurrent} AND v.used > 0 AND v.used >= ${limit} * $4::float8 AND NOT (${isReplaced})
+ORDER BY v.used * 1.0 / ${limit} DESC, c.no, v.value COLLATE "C" LIMIT $5::int8`;
 
 const drawnPlaces = `
 SELECT c.id AS "capId", c.label, c.period, ${scope}, counted.places::float8 AS counted, c.max_values::float8 AS "maxValues"

@@ -13,23 +13,23 @@ import type {
 import { countsModel } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
-const selectCaps = `
+export const selectCaps = `
 SELECT c.no, c.id, (SELECT keys.id FROM keys WHERE keys.no = c.key_no) AS "keyId", (SELECT accounts.id FROM accounts WHERE accounts.no = c.account_no) AS "accountId",
   c.mode, c.label, c.value, c.amount::float8 AS "limit", c.period, c.models, c.extra::float8 AS extra, c.extra_period_ms::float8 AS "extraPeriodMs",
   c.is_optional AS "isOptional", c.max_values::float8 AS "maxValues", c.then_model AS "thenModel", c.then_always AS "thenAlways"
 FROM value_caps c`;
 
-const selectValues = `
+export const selectValues = `
 SELECT cap_no AS "capNo", value, period_start_ms::float8 AS "periodStartMs", used::float8 AS used, later_used AS "laterUsed",
   extra::float8 AS extra, extra_period_ms::float8 AS "extraPeriodMs"
 FROM cap_values`;
 
-type CapRow = Omit<ValueCapRecord, "isOptional" | "thenAlways"> & {
+export type CapRow = Omit<ValueCapRecord, "isOptional" | "thenAlways"> & {
   readonly isOptional: number;
   readonly thenAlways: number;
 };
 
-function recordOf(row: CapRow): ValueCapRecord {
+export function recordOf(row: CapRow): ValueCapRecord {
   return { ...row, isOptional: row.isOptional === 1, thenAlways: row.thenAlways === 1 };
 }
 

@@ -81,6 +81,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     [{ ...day, tag: "project" }, "NAME=VALUE"],
     [{ ...day, tag: "a=b=c" }, "NAME=VALUE"],
     [{ ...day, user: "a\0b" }, "NUL"],
+    [{ ...day, owner: "a\0b" }, "NUL"],
     [{ ...day, user: "x".repeat(1_000_000) }, ""],
     [{ ...day, owner: "" }, "owner"],
     [{ ...day, each: "user" }, "pass optional"],
@@ -109,6 +110,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     const answer = await refused(admin, "/caps", body);
     expect(answer).toMatch(/^4\d\d /);
     expect(answer.toLowerCase()).toContain(message.toLowerCase());
+    expect(answer.length).toBeLessThan(300);
   }
   expect((await admin.json<{ data: CapByValueView[] }>("/caps")).data).toEqual([]);
   const { id } = await admin.post<CapDetailView>("/caps", { ...day, each: "owner" });
@@ -125,6 +127,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1 })).toContain("note");
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/why/i);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 0, note: "x" })).toContain("amount");
+  expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, value: "a\0b", note: "x" })).toContain("NUL");
   expect(await refused(admin, `/caps/${one.id}/raise`, { amount: 1, value: "ben", note: "x" })).toContain(
     "ada only",
   );

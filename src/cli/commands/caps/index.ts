@@ -1,13 +1,21 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CapByValueView, CapDetailView, CapValueView, NewCapBody } from "../../../admin/caps/schema.ts";
+import type {
+  CapByValueView,
+  CapDetailView,
+  CapValueView,
+  ListedCapView,
+  NearValueView,
+  NewCapBody,
+} from "../../../admin/caps/schema.ts";
 import { isLabelName } from "../../../base/requests/labels.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../../help.ts";
 import { segment } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { facts, type ListColumn, listTable, printList } from "../../terminal/list.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** Limits that follow people, end users and tags. */
 export function capsCommands(terminal: Terminal): Command {
@@ -116,7 +124,9 @@ function modeOf(text: string): "credit" | "token_budget" {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List caps by owner, end user or tag"))
+  return withCsv(
+    newDataCommand("list", "List caps by owner, end user or tag, and those of keys and accounts"),
+  )
     .option("--each <label>", "only caps that count each value of this label", countedLabel)
     .option(
       "--near <share>",
@@ -127,17 +137,17 @@ function listCommand(terminal: Terminal): Command {
     .action(async (options: DataOptions & CsvOption & { readonly each?: string; readonly near?: number }) => {
       await withOperations(terminal, options, {}, async (client) => {
         const { each: label, near } = options;
-        const { data } = await client.get<{ data: CapByValueView[] }>("/caps");
+        const { data } = await client.get<{ data: ListedCapView[] }>("/caps");
         const chosen = data.filter(({ each }) => label === undefined || each === label);
         if (near !== undefined) {
           const ids = new Set(chosen.map(({ id }) => id));
-          const { data: values } = await client.get<{ data: CapValueView[] }>("/cap-values", { near });
+          const { data: values } = await client.get<{ data: NearValueView[] }>("/cap-values", { near });
           const rows = values.filter(({ cap }) => ids.has(cap));
-          const nothing = "No value is that near to its limit.";
-          printList({ rows, columns: valueColumns, nothing }, options, terminal);
+          const nothing = "Nothing is that near to its limit.";
+          printList({ rows, columns: nearColumns, nothing }, options, terminal);
           return;
         }
-        const nothing = "No caps by owner, end user or tag. Add one with `sluice caps add`.";
+        const nothing = "No caps. Add one with `sluice caps add`.";
         printList({ rows: chosen, columns, nothing }, options, terminal);
       });
     });
@@ -145,13 +155,18 @@ function listCommand(terminal: Terminal): Command {
 
 const right = { align: "right" } as const;
 
-const columns: readonly ListColumn<CapByValueView>[] = [
-  { name: "id", title: "CAP" },
+const columns: readonly ListColumn<ListedCapView>[] = [
+  { name: "id", title: "CAP", cell: ({ id }) => id ?? "" },
   { name: "limit", title: "LIMIT", ...right, cell: limitText },
   { name: "each", title: "COUNTS", elastic: true, cell: countsText },
   { name: "then", title: "THEN", cell: ({ then: model }) => model ?? "" },
   { name: "key", title: "WITHIN", cell: ({ key, account }) => key ?? account ?? "everywhere" },
-  { name: "counted", title: "VALUES", ...right, cell: ({ counted }) => String(counted) },
+  {
+    name: "used",
+    title: "USED",
+    ...right,
+    cell: ({ used, counted }) => (used === null ? plural(counted, "value") : String(used)),
+  },
 ];
 
 const valueColumns: readonly ListColumn<CapValueView>[] = [
@@ -162,12 +177,26 @@ const valueColumns: readonly ListColumn<CapValueView>[] = [
   { name: "left", title: "LEFT", ...right, cell: ({ left }) => String(left) },
 ];
 
-function limitText({ limit, period, models }: CapByValueView): string {
+const nearColumns: readonly ListColumn<NearValueView>[] = [
+  { name: "cap", title: "CAP", cell: ({ cap, key, account }) => cap ?? key ?? account ?? "" },
+  {
+    name: "value",
+    title: "VALUE",
+    elastic: true,
+    cell: ({ value, label }) => (label === null ? "everything" : printable(value ?? "(none)")),
+  },
+  { name: "used", title: "USED", ...right, cell: ({ used }) => String(used) },
+  { name: "limit", title: "LIMIT", ...right, cell: limitText },
+  { name: "left", title: "LEFT", ...right, cell: ({ left }) => String(left) },
+];
+
+function limitText({ limit, period, models }: Pick<CapByValueView, "limit" | "period" | "models">): string {
   return `${limit}/${period}${models === null ? "" : `:${models}`}`;
 }
 
-function countsText({ each, owner, user, tag }: CapByValueView): string {
+function countsText({ each, owner, user, tag }: Omit<CapByValueView, "id">): string {
   if (each !== null) return `each ${each}`;
+  if (owner === null && user === null && tag === null) return "everything";
   return printable(owner === null ? (user === null ? `tag ${tag}` : `user ${user}`) : `owner ${owner}`);
 }
 
@@ -261,7 +290,7 @@ function printCap(cap: CapDetailView, done: string | null, { json }: DataOptions
         ["within", cap.key ?? cap.account ?? "everywhere"],
         ["values", `${cap.counted} of at most ${cap.values}`],
         ["then", cap.then === null ? "rejected" : `${cap.then}${cap.then_always ? ", always" : ""}`],
-        ["resets at", cap.resets_at],
+        ["resets at", `${moment(Date.parse(cap.resets_at))} UTC`],
       ],
       terminal,
     ),
