@@ -1,4 +1,5 @@
 import type { DeviceRecords } from "./device-records.ts";
+import type { PlaygroundRecords } from "./playground-records.ts";
 import type { SignInRecords } from "./sign-in-records.ts";
 
 /** One change that an operator made, through the admin API or at the command line. */
@@ -79,6 +80,7 @@ export interface AdminRecords {
   readonly sessions: SessionRecords | null;
   readonly devices: DeviceRecords;
   readonly signIns: SignInRecords;
+  readonly playground: PlaygroundRecords;
 }
 
 export interface SessionRecord {

@@ -52,6 +52,7 @@ const onlyOperations: Readonly<Record<string, string>> = {
   "GET /device": ofAPerson,
   "POST /device/approve": ofAPerson,
   "POST /device/deny": ofAPerson,
+  "POST /playground/keys": "is for a page, which has no key's secret; a command can create a key",
   "GET /tail": ofTheProcess,
   "GET /setup": ofTheProcess,
   "GET /routes": nothingToDo,

@@ -9,6 +9,7 @@ import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps } from "../deps.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { modelRoutes } from "../models/routes.ts";
+import { playgroundRoutes } from "../playground/routes.ts";
 import { reconcileRoutes } from "../reconcile/routes.ts";
 import { ledgerRoutes } from "../reports/ledger-routes.ts";
 import { reportRoutes } from "../reports/routes.ts";
@@ -22,6 +23,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...keyRoutes,
     ...accountRoutes,
     ...capRoutes,
+    ...playgroundRoutes,
     ...modelRoutes,
     ...reconcileRoutes(),
     ...reportRoutes(deps),

@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { modeOrigins } from "../../base/key-attributes.ts";
 import { plural } from "../../base/text/plural.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
-import { hasKeyForm } from "../../keys/secret.ts";
+import { hashSecret, hasKeyForm } from "../../keys/secret.ts";
 import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -84,7 +84,7 @@ export async function authenticate(gateway: Gateway, exchange: Exchange): Promis
     const presented = readCredential(call);
     if (presented === null) return null;
     const { secret, isTwice } = presented;
-    const key = gateway.keys.find(secret) ?? (await findAfresh(gateway, call, secret));
+    const key = gateway.keys.find(secret) ?? (await findAfresh(gateway, exchange, secret));
     exchange.key = key;
     exchange.isSignIn = gateway.keys.signIns.use(key.id);
     if (isTwice && !exchange.isSignIn && configured.settings.server.sameKeyInBothHeaders !== "accept")
@@ -97,19 +97,31 @@ export async function authenticate(gateway: Gateway, exchange: Exchange): Promis
 }
 
 /**
- * Another process may have created the key a moment ago. Anyone can make up a key of the right form, so an address that
+ * Another process may have created the key a moment ago, or it is a secret of the playground, which only the store knows. Anyone can make up a key of the right form, so an address that
  * has failed too often causes no look: a key that is new is known without one within a tenth of a second.
  */
-async function findAfresh(
-  { keys, addressLimiter, catchUp }: Gateway,
-  call: ClientCall,
-  presented: string,
-): Promise<KeyRecord> {
-  if (hasKeyForm(presented) && addressLimiter.wouldAllow(call.address)) await catchUp();
-  const key = keys.find(presented);
+async function findAfresh(gateway: Gateway, exchange: Exchange, presented: string): Promise<KeyRecord> {
+  const { keys } = gateway;
+  const isPlausible = hasKeyForm(presented) && gateway.addressLimiter.wouldAllow(exchange.call.address);
+  if (isPlausible) await gateway.catchUp();
+  const key =
+    keys.find(presented) ?? (isPlausible ? await findInPlayground(gateway, exchange, presented) : null);
   if (key !== null) return key;
   const token = keys.signIns.ofToken(presented);
   throw token === null ? rejected("The API key is not valid.") : signInOver(token.problem ?? "ended");
+}
+
+/** The key that a secret of the playground stands for. It can only send requests: what the key has stored stays its own. */
+async function findInPlayground(
+  { keys, playground, clock }: Gateway,
+  { call, taken }: Exchange,
+  presented: string,
+): Promise<KeyRecord | null> {
+  const secret = await playground.find(hashSecret(presented), clock.wallMs());
+  if (secret === null) return null;
+  if (!call.route.isCharged) throw rejected("A key of the playground cannot call this route.");
+  taken.playground = { hash: secret.hash, taken: 0 };
+  return keys.byId(secret.keyId);
 }
 
 /** Claude Code shows this after "Please run /login". */

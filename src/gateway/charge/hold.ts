@@ -13,6 +13,7 @@ import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import { CostMeter } from "./cost-meter.ts";
 import type { Evidence } from "./evidence.ts";
 import type { RequestedExtras } from "./extras.ts";
+import { takeShare } from "./playground-share.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface WantedHold {
@@ -67,6 +68,7 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   // amount first, and this one is rejected as if it had come later. Nothing is held or charged twice.
   hold ??= await accounts.hold(requestFor(exchange, wanted, held));
   exchange.taken.hold = hold;
+  await takeShare(gateway, exchange, hold.amount);
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;
   return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
@@ -77,7 +79,7 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
  * the error of the limit that denies it; the former hold stays then.
  */
 export async function holdForModel(
-  { accounts, tokens }: Pick<Gateway, "accounts" | "tokens">,
+  { accounts, tokens, playground }: Pick<Gateway, "accounts" | "tokens" | "playground">,
   meter: CostMeter,
   wanted: WantedHold,
   model: ModelSettings,
@@ -88,6 +90,7 @@ export async function holdForModel(
   const other: WantedHold = { ...wanted, model, requestedModel: named };
   const replace = async (held: HoldTokens) => {
     const { keyId: _, exchangeId: __, ...by } = requestFor(exchange, other, held);
+    await takeShare({ playground }, exchange, by.amount);
     await accounts.replace(hold, { ...by, labels: exchange.labelsFor(model) });
     meter.held = held;
   };

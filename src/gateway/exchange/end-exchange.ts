@@ -3,7 +3,7 @@ import { tokensOf } from "../../base/money/rates.ts";
 import { noAttemptCounts } from "../../store/attempt-sums.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { endContent } from "./content.ts";
-import type { Exchange, ExchangeEnd } from "./exchange.ts";
+import type { Exchange, ExchangeEnd, PlaygroundShare } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { factsOf, outcomeRecordOf } from "./records.ts";
 
@@ -37,9 +37,19 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   formSlot?.release();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
   if (hold !== null) gateway.accounts.release(hold);
+  if (taken.playground !== null) giveBackShare(gateway, exchange, taken.playground);
   correctTokens(gateway, exchange);
   if (answer !== null) endAnswer(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
+}
+
+/** What was not charged. A charge that is still on its way keeps all of it. */
+function giveBackShare({ playground }: Gateway, { taken, charge }: Exchange, share: PlaygroundShare): void {
+  const isCharged = taken.hold?.state === "settled";
+  const used = isCharged && charge === null ? share.taken : (taken.hold?.charged ?? 0);
+  if (share.taken <= used) return;
+  // If it fails, the secret can spend less in its hour.
+  playground.giveBack(share.hash, share.taken - used).catch(() => {});
 }
 
 /** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */

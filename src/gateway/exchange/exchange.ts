@@ -69,6 +69,12 @@ export type SentPaths = (text: string) => string;
 
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
+/** What an exchange with a secret of the playground has taken of the amount that the secret can spend. */
+export interface PlaygroundShare {
+  readonly hash: string;
+  taken: number;
+}
+
 /** What an exchange has taken; `endExchange` gives it back. */
 class Taken {
   claim: Claim | null = null;
@@ -77,6 +83,8 @@ class Taken {
   /** From limits of tokens; null if it falls under none. */
   reservedTokens: TokenReservation | null = null;
   hold: Hold | null = null;
+  /** Null if the client has presented no secret of the playground. */
+  playground: PlaygroundShare | null = null;
   /** The provider's response. */
   answer: OpenedCall | null = null;
   /** Memory reserved for a large response; null if there is none, or the response itself releases it. */

@@ -13,6 +13,7 @@ import type { LabelValues } from "../../limits/label-values.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { RateLimits } from "../../limits/verdict.ts";
 import type { ExchangeObserver } from "../../observe/exchange.ts";
+import type { AdminRecords } from "../../store/admin-records.ts";
 import type { AttemptCount, CallerId, OutcomeRecord, Store } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
@@ -55,6 +56,7 @@ export interface Gateway {
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
   readonly lastOfSession: Store["lastOfSession"];
+  readonly playground: AdminRecords["playground"];
   readonly labelValues: LabelValues;
   readonly turns: Turns;
   readonly backgrounds: Backgrounds;

@@ -9,6 +9,7 @@ import type { BoundKey, DeviceGrant, DeviceRecords, SignedInKey } from "../devic
 import { Parameters, type Queries, type Query, query } from "../query.ts";
 import { StoreError } from "../store-error.ts";
 import { partPattern } from "./key-search.ts";
+import { storedPlayground } from "./playground-table.ts";
 import { lockRevision } from "./revision.ts";
 import { storedSignIns } from "./sign-in-table.ts";
 
@@ -29,6 +30,7 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
     sessions,
     devices: storedDevices(queries),
     signIns: storedSignIns(queries),
+    playground: storedPlayground(queries),
 
     async appendAudit({ atMs, actor, address, action, target, detail }) {
       await change(

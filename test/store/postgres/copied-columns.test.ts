@@ -19,7 +19,12 @@ const left: Readonly<Record<string, readonly string[]>> = {
   "follows from other tables": [
     ...["response_sums", "turn_sums", "entry_references", "rollups", "usage_hours", "latency_hours"],
   ],
-  "of sign-ins, which begin again": ["sessions", "spent_logout_tokens", "device_grants"],
+  "of sign-ins, which begin again": [
+    "sessions",
+    "spent_logout_tokens",
+    "device_grants",
+    "playground_secrets",
+  ],
   "recorded content": ["content", "content_mark"],
 };
 const known = [...Object.keys(copiedTables), ...Object.values(left).flat()];

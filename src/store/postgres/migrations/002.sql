@@ -244,3 +244,11 @@ BEGIN
 END $$;
 ALTER FUNCTION sluice_lock_values SET plan_cache_mode = force_generic_plan SET jit = off;
 ALTER FUNCTION sluice_write_values SET plan_cache_mode = force_generic_plan SET jit = off;
+
+-- Secrets of the playground, as SHA-256: each stands for a key, for an hour, and may spend so much. Nano-credits, or tokens.
+CREATE TABLE playground_secrets (
+  hash text PRIMARY KEY,
+  key_id text NOT NULL,
+  ends_at_ms int8 NOT NULL,
+  amount_left int8 NOT NULL
+);

@@ -120,3 +120,11 @@ CREATE TABLE cap_values (
   PRIMARY KEY (cap_no, value)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cap_values_by_period ON cap_values (cap_no, period_start_ms);
+
+-- Secrets of the playground, as SHA-256: each stands for a key, for an hour, and may spend so much. Nano-credits, or tokens.
+CREATE TABLE playground_secrets (
+  hash TEXT PRIMARY KEY,
+  key_id TEXT NOT NULL,
+  ends_at_ms INTEGER NOT NULL,
+  amount_left INTEGER NOT NULL
+) STRICT;

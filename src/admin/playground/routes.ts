@@ -1,0 +1,34 @@
+import { billedUnit } from "../../base/text/plural.ts";
+import { creationDetail } from "../keys/change-detail.ts";
+import { iso } from "../moments.ts";
+import { type AdminRoute, post } from "../routes/route.ts";
+import { issuePlaygroundSecret } from "./issue-secret.ts";
+import { type PlaygroundView, playgroundBody, playgroundView } from "./schema.ts";
+
+export const playgroundRoutes: readonly AdminRoute[] = [
+  post(
+    "/playground/keys",
+    "Send requests for a key or an account, for an hour and a small amount",
+    { body: playgroundBody, answers: playgroundView },
+    async ({ deps, body, caller, address }) => {
+      const { secret, key, created, limit, endsAtMs } = await issuePlaygroundSecret(deps, body);
+      if (created !== null) {
+        const change = {
+          action: "key.create",
+          target: created.prefix,
+          detail: creationDetail(created, 0),
+        };
+        const atMs = deps.clock.wallMs();
+        await deps.store.admin.appendAudit({ atMs, actor: caller.name, address, ...change });
+      }
+      await deps.applyChanges();
+      const { id, label, prefix, mode } = key;
+      const answer: PlaygroundView = {
+        ...{ key: secret, key_id: id, label, prefix, mode, limit },
+        expires_at: iso(endsAtMs),
+      };
+      const detail = `at most ${limit} ${billedUnit(mode, limit)} until ${iso(endsAtMs)}`;
+      return { answer, change: { action: "playground.open", target: prefix, detail } };
+    },
+  ),
+];
