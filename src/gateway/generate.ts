@@ -58,9 +58,10 @@ export async function generate(
 
   // Which model, where, and at what price at most?
   const requested = permitted(call, findModel(call.configured, call.key, request.modelId));
+  // Before the route is sought: what a stored response continues may be gone.
+  if (read.replay !== null) return replayed(call, turn, read.replay);
   const terms = { call, read, dialect, session };
   const plan = await planFor(terms, requested);
-  if (read.replay !== null) return replayed(call, turn, read.replay);
 
   // It runs once, with room for it, and with its cost set aside.
   const stored = await claimIdempotency(call, idempotencyKey, request);
