@@ -60,6 +60,7 @@ beforeAll(async () => {
     $SLUICE_KEY: caller.key,
     $KEY: caller.key,
     "house-model": "demo-small",
+    "--then claude-sonnet-5": "--then demo-small",
   };
 });
 afterAll(() => sluice.dispose());
