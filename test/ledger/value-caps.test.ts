@@ -288,6 +288,30 @@ describe.each(accountsKinds)("caps by value, %s", (_, open) => {
     expect(refusal(await hold(opened, tokens, 1, { owner: "ada" })).code).toBe("limit_reached");
   });
 
+  test("a cost above the hold is cut to what the caps still cover; a postpaid account owes it", async () => {
+    const { opened, keys } = await bench();
+    await using _ = opened;
+    const open = await addAccount(opened, { isOpen: true }, 0);
+    const [postpaid] = await addKeys(opened, open, 1);
+    await opened.refresh();
+    const { no } = await addCap(opened);
+    const settle = async (key: KeyRecord | undefined, owner: string) => {
+      const held = await hold(opened, key, 10, { owner });
+      if (!(held instanceof Hold)) throw held;
+      await opened.gateways[0]?.settle(held, settlement(held, 130));
+    };
+    await spend(opened, keys[0], 30, { owner: "ada" });
+    await settle(keys[0], "ada");
+    await settle(postpaid, "ben");
+    expect(await usedOf(opened, no)).toEqual({ ada: 100, ben: 130 });
+    for (const [key, owner] of [
+      [keys[0], "ada"],
+      [postpaid, "ben"],
+    ] as const)
+      expect(refusal(await hold(opened, key, 1, { owner })).code).toBe("limit_reached");
+    expect((await audit(opened.store)).differences).toEqual([]);
+  });
+
   test("a change of the limit counts on, and another period counts anew", async () => {
     const { opened, keys } = await bench();
     await using _ = opened;
