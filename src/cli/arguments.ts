@@ -63,6 +63,7 @@ const wholeNumber =
 export const atLeastOne = wholeNumber(1);
 export const requestLimit = wholeNumber(1, maxRequestLimit);
 export const atLeastZero = wholeNumber(0);
+export const pageSize = wholeNumber(1, 1_000);
 
 export function port(text: string): number {
   const isPort = /^\d{1,5}$/.test(text) && Number(text) <= 65_535;

@@ -19,6 +19,7 @@ import { gatewaysCommands } from "./commands/gateways.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
+import { ledgerFeedCommands } from "./commands/ledger/feed.ts";
 import { loginCommand } from "./commands/login.ts";
 import { modelsCheckCommand } from "./commands/models/check.ts";
 import { modelsDiscoverCommand } from "./commands/models/discover.ts";
@@ -77,7 +78,11 @@ const commands: readonly CommandMaker[] = [
     modelsImportCommand,
     modelsUpdateCommand,
   ]),
-  commandGroup("ledger", "Verify or export the ledger", [ledgerAuditCommand, ledgerExportCommand]),
+  commandGroup("ledger", "Verify, export or follow the ledger", [
+    ledgerAuditCommand,
+    ledgerExportCommand,
+    ledgerFeedCommands,
+  ]),
   commandGroup("config", "Write, check, compare and reload the configuration", [
     configInitCommand,
     configCheckCommand,

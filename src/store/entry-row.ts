@@ -1,3 +1,4 @@
+import type { FeedEntry } from "./feed-records.ts";
 import type { Entry } from "./records.ts";
 import type { AuditedEntry } from "./store.ts";
 import { quantitiesOf } from "./stored-columns.ts";
@@ -34,8 +35,16 @@ export function auditedEntryOf(row: AuditedRow): AuditedEntry {
   return { ...entryOf(row), countedAtMs, ratesId, costNano, startedAtMs, totalMs };
 }
 
+/** An entry row with the additional fields of the feed. */
+export type FedRow = EntryRow & Omit<FeedEntry, keyof Entry>;
+
+export function fedEntryOf(row: FedRow): FeedEntry {
+  const { mode, accountLabel, keyLabel, labels } = row;
+  return { ...entryOf(row), mode, accountLabel, keyLabel, labels };
+}
+
 const entryColumns = `
-entries.id::float8 AS id, (SELECT accounts.id FROM accounts WHERE accounts.no = coalesce(entries.account_no, entries.key_no)) AS "accountId",
+entries.id::float8 AS id, ${ofAccount("id")} AS "accountId",
   nullif(keys.id, '') AS "keyId", entries.kind, entries.amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
   entries.exchange_id AS "exchangeId", entries.basis, entries.outcome, entries.period_start_ms::float8 AS "periodStartMs",
   entries.reference, entries.note, entries.model, entries.asked_model AS "requestedModel", entries.provider,
@@ -53,3 +62,12 @@ export const selectAudited = `
 SELECT ${entryColumns}, entries.counted_at_ms::float8 AS "countedAtMs", entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
   entries.recorded_at_ms::float8 AS "startedAtMs", entries.total_ms::float8 AS "totalMs"
 FROM ${entryTables}`;
+
+/** For `fedEntryOf`. */
+export const selectFed = `
+SELECT ${entryColumns}, ${ofAccount("mode")} AS mode, ${ofAccount("account_label")} AS "accountLabel", keys.label AS "keyLabel", entries.labels
+FROM ${entryTables}`;
+
+function ofAccount(column: string): string {
+  return `(SELECT accounts.${column} FROM accounts WHERE accounts.no = coalesce(entries.account_no, entries.key_no))`;
+}

@@ -1,6 +1,8 @@
 import type { AdminRecords } from "./admin-records.ts";
 import type { AlertRecords } from "./alert-records.ts";
+import type { LedgerFault, RecomputedTotals } from "./audit-records.ts";
 import type { BackgroundRecords } from "./background-records.ts";
+import type { FeedRecords } from "./feed-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
@@ -41,6 +43,8 @@ import type { ValueCapRecord, ValueCapStore, ValueTotals } from "./value-cap-rec
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
+export type * from "./audit-records.ts";
+export type * from "./feed-records.ts";
 export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
@@ -181,6 +185,7 @@ export interface Store extends ValueCapStore {
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;
+  readonly feed: FeedRecords;
 
   /** Null unless the store is made of files. */
   readonly files: StoreFiles | null;
@@ -305,9 +310,6 @@ export interface EntryQuery {
   readonly untilMs?: number | undefined;
 }
 
-/** Totals by name. Bigints, because lifetime totals may exceed a double. */
-export type ExactTotals = Readonly<Record<string, bigint>>;
-
 /** An entry with the fields of its usage record that must agree with it. Null without such a record. */
 export interface AuditedEntry extends Entry {
   /** Decided its periods; null in entries that no period counts. */
@@ -329,22 +331,4 @@ export interface ClockReturn {
 export interface PastPeriod {
   readonly accountId: string;
   readonly period: BudgetPeriod;
-}
-
-export interface LedgerFault {
-  readonly keyId: string | null;
-  /** `entry 12`, `hour 2026-11-15T12:00 gpt-5.6 at openai`, `hold req_…`. */
-  readonly where: string;
-  readonly field: string;
-  readonly kept: bigint | number | string;
-  readonly recomputed: bigint | number | string;
-}
-
-export interface RecomputedTotals {
-  /** Null for an account without a single key. */
-  readonly keyId: string | null;
-  /** The owner of the totals: `account`, `key` or `cap 12`. */
-  readonly where: string;
-  readonly kept: ExactTotals;
-  readonly recomputed: ExactTotals;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { FeedView } from "../../src/admin/feed/schema.ts";
 import { startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { equals } from "./admin-equals.ts";
@@ -25,6 +26,8 @@ let key: TestKey;
 /** A second key and account, for what can be done only once. */
 let other: TestKey;
 let requestId = "";
+/** Of the first entry, a top-up of 5. */
+let cursor = "";
 
 beforeAll(async () => {
   sluice = await startSluice({ config, env: { ADMIN: token } });
@@ -32,6 +35,8 @@ beforeAll(async () => {
   other = await sluice.createKey({ label: "other", credit: 5 });
   // An alert says so.
   await sluice.createKey({ label: "expiring", expires: "1d" });
+  const feed = await sluice.cliJson<FeedView>("ledger", "feed", "list", "--limit", "1");
+  cursor = feed.next_cursor ?? "";
   for (const label of ["atlas", "zephyr"])
     await sluice.cliJson("accounts", "create", "--mode", "credit", "--label", label, "--cap", "5/day");
   for (const { id } of [key, other]) await sluice.cliJson("keys", "update", id, "--cap", "4/day");
@@ -130,6 +135,11 @@ const pairs: Readonly<Record<string, Pair>> = {
   "models list": { ...list, cli: () => [] },
   "models check": { ...list, cli: () => [], body: () => ({}) },
   "ledger export": { isLines: true, cli: () => [], path: () => "/entries" },
+  "ledger feed list": { cli: () => [], path: () => "/ledger/feed" },
+  "ledger feed verify": {
+    cli: () => ["--through", cursor, "--count", "1", "--total", "5"],
+    path: () => `/ledger/feed/verify?through=${cursor}&count=1&total=5`,
+  },
   "admin-tokens create": { cli: () => ["--label", "a"], body: () => ({ label: "b" }) },
   "admin-tokens list": { ...list, cli: () => [] },
   "sessions end": {

@@ -1,4 +1,5 @@
 import { systemClock } from "../../src/base/clock.ts";
+import { cursorOf } from "../../src/feed/cursor.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";
@@ -103,6 +104,7 @@ async function contents(store: Store): Promise<object> {
     openHolds,
     revision,
     entries: await store.listEntries({ afterId: 0, limit: 5_000 }),
+    cursors: (await store.feed.entries(0, 5_000)).map(cursorOf),
     usage: await usageRecords(store),
     sums: [await usageBy("day"), await usageBy("hour"), await usageBy("model"), await usageBy("key")],
     latencies: await store.reports.latencyInSteps(range),

@@ -1,21 +1,16 @@
-import { nanoPerCredit } from "../../base/money/money.ts";
+import { exactCredits, nanoPerCredit } from "../../base/money/money.ts";
 import {
   costNano,
   isToken,
-  meteredUnits,
   type Quantities,
   type Rates,
   readRates,
   tokensOf,
-  unitOf,
   unitsOf,
 } from "../../base/money/rates.ts";
+import { ratesInUsd, rateUnit } from "../../base/money/rates-in-usd.ts";
 import type { Entry } from "../../store/store.ts";
 import type { EntryView } from "./schema.ts";
-
-const picoPerMillionth = 1_000_000;
-const picoPerThousandth = 1_000_000_000;
-const picoPerUsd = 1_000_000_000_000;
 
 /** The rates and quantities of a charge, in the configuration's names. Empty for other entries and for old charges. */
 export function explainCharge(
@@ -28,7 +23,7 @@ export function explainCharge(
   }
   const rates = readRates(entry.rates);
   return {
-    rates: ratesDocument(rates),
+    rates: ratesInUsd(rates),
     quantities: { ...quantities },
     units: unitsOf(quantities),
     calculation: isCredit ? calculationInCredits(rates, quantities) : calculationInTokens(rates, quantities),
@@ -42,22 +37,10 @@ function calculationInTokens(rates: Rates, quantities: Quantities): string {
   return isPriced ? `${tokens}; at the list price ${calculationInCredits(rates, quantities)}` : tokens;
 }
 
-/** The rates in USD per million tokens, per thousand calls, or per unit. */
-function ratesDocument(rates: Rates): NonNullable<EntryView["rates"]> {
-  const { picoUsd, microUsdPerCredit, tiers, inputAbove } = rates;
-  const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / sizeOf(name).pico] as const);
-  return {
-    ...Object.fromEntries(usd),
-    usd_per_credit: microUsdPerCredit / 1_000_000,
-    ...(tiers.length === 0 ? {} : { tiers: [...tiers] }),
-    ...(inputAbove === null ? {} : { input_above: inputAbove }),
-  };
-}
-
 /** `120 × 5.00/M + 40 × 30.00/M = 0.0018`. */
 function calculationInCredits(rates: Rates, quantities: Quantities): string {
   const terms = Object.entries(quantities).map(([name, count]) => {
-    const { pico, suffix } = sizeOf(name);
+    const { pico, suffix } = rateUnit(name);
     const rate = twoDecimals((rates.picoUsd[name] ?? 0) / pico);
     return `${count}${isPlain(name) ? "" : ` ${name}`} × ${rate}/${suffix}`;
   });
@@ -65,7 +48,7 @@ function calculationInCredits(rates: Rates, quantities: Quantities): string {
   const sum = terms.length === 0 ? "0" : terms.join(" + ");
   const inCredits =
     microUsdPerCredit === 1_000_000 ? sum : `(${sum}) / ${twoDecimals(microUsdPerCredit / 1_000_000)}`;
-  return `${inCredits} = ${decimals(costNano(rates, quantities))}`;
+  return `${inCredits} = ${exactCredits(costNano(rates, quantities))}`;
 }
 
 /** `120 + 40 = 160 tokens`. */
@@ -80,25 +63,9 @@ function isPlain(name: string): boolean {
   return name === "input" || name === "output";
 }
 
-function sizeOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" | "1" } {
-  const unit = unitOf(name);
-  if (unit !== undefined) {
-    const { per } = meteredUnits[unit];
-    return { pico: picoPerUsd / per, suffix: per === 1 ? "1" : per === 1000 ? "K" : "M" };
-  }
-  return isToken(name) ? { pico: picoPerMillionth, suffix: "M" } : { pico: picoPerThousandth, suffix: "K" };
-}
-
 /** `5.00`, `0.125`: at least two decimals, and all that are not zero. */
 function twoDecimals(value: number): string {
-  const text = decimals(Math.round(value * nanoPerCredit));
+  const text = exactCredits(Math.round(value * nanoPerCredit));
   const [whole, fraction = ""] = text.split(".");
   return `${whole}.${fraction.padEnd(2, "0")}`;
-}
-
-/** Whole nanos as a decimal number, exactly. */
-function decimals(nano: number): string {
-  const digits = String(nano).padStart(10, "0");
-  const fraction = digits.slice(-9).replace(/0+$/, "");
-  return fraction === "" ? digits.slice(0, -9) : `${digits.slice(0, -9)}.${fraction}`;
 }

@@ -7,6 +7,7 @@ import { capRoutes } from "../caps/routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps } from "../deps.ts";
+import { feedRoutes } from "../feed/routes.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { modelRoutes } from "../models/routes.ts";
 import { playgroundRoutes } from "../playground/routes.ts";
@@ -28,6 +29,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...reconcileRoutes(),
     ...reportRoutes(deps),
     ...ledgerRoutes,
+    ...feedRoutes,
     ...contentRoutes,
     ...responseRoutes,
     ...systemRoutes,

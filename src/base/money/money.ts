@@ -69,6 +69,21 @@ export function creditsFromNano(nano: number | bigint): number {
   return typeof nano === "number" ? nano / nanoPerCredit : nearest(nano, 9);
 }
 
+/** Nano-credits as a decimal number of credits, exactly: `-0.0018`, `5`. */
+export function exactCredits(nano: number | bigint): string {
+  const digits = String(nano).replace("-", "").padStart(10, "0");
+  const fraction = digits.slice(-9).replace(/0+$/, "");
+  return `${nano < 0 ? "-" : ""}${digits.slice(0, -9)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** The opposite of `exactCredits`; null for any other text. */
+export function nanoFromExact(text: string): bigint | null {
+  const [, sign, whole, fraction = ""] = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const nano = BigInt(whole + fraction.padEnd(9, "0"));
+  return sign === "-" ? -nano : nano;
+}
+
 /** Rounded down to nano-USD; the nearest number that a double has, like `creditsFromNano`. */
 export function usdFromNano(nano: number, microUsdPerCredit: number): number {
   return nearest((BigInt(nano) * BigInt(microUsdPerCredit)) / 1_000_000n, 9);

@@ -11,7 +11,7 @@ import {
   withCsv,
 } from "../help.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import { printDone, printJson, type Terminal } from "../terminal/terminal.ts";
+import { CommandFailed, printDone, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { OperationCall, OperationClient } from "./client.ts";
 import { type OperationUse, withOperations } from "./with-operations.ts";
@@ -63,6 +63,8 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   warns?(answer: Answer): readonly string[];
   /** One sentence that says what was done. */
   done?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
+  /** Whether the exit status is 1, although the operation was performed. */
+  hasFailed?(answer: Answer): boolean;
   /** Prints an answer that one sentence cannot tell. */
   show?(answer: Answer, call: EnteredCall<Fields & Extras>): void | Promise<void>;
 }
@@ -105,6 +107,7 @@ export function operation<Answer extends object, Fields extends object = object,
         else if (options.csv) terminal.print(entry.csv?.(answer, call) ?? "");
         else if (entry.done !== undefined) printDone(undefined, answer, entry.done(answer, call), terminal);
         else await entry.show?.(answer, call);
+        if (entry.hasFailed?.(answer) === true) throw new CommandFailed();
       }),
     );
   };

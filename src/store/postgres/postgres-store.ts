@@ -8,6 +8,7 @@ import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
+import { findFed, listFed, sumFed } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
@@ -65,6 +66,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     fold: async () => {},
     compareCosts: (query, prices) => compareByPages(read, query, prices),
   };
+  const listSettledFed = settledPages(database, listFed);
   const common = queriedStore(
     database,
     reading,
@@ -90,6 +92,12 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       },
     },
 
+    feed: {
+      entries: (afterId, limit) => listSettledFed({ afterId, limit }),
+      entry: (id) => findFed(read, id),
+      totals: (range) => database.readAll((query) => sumFed(query, range), auditDeadlineMs),
+    },
+
     background: storedBackgrounds(database, backgroundStatements(database)),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
@@ -106,7 +114,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       return common.pruneRequestLog(pruning);
     },
 
-    listEntries: settledEntries(database),
+    listEntries: settledPages(database, listEntries),
     auditSums: () => readTogether(auditSums, auditDeadlineMs),
     recomputeTotals: () => readTogether(recomputeTotals, auditDeadlineMs),
 
@@ -122,17 +130,20 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
  * Skips no entries that are still being written: reading stops at the last entry before which nothing can be added.
  * That id is queried only when needed.
  */
-function settledEntries({ read }: Database): Store["listEntries"] {
+function settledPages<Page extends { readonly limit: number }, Row>(
+  { read }: Database,
+  list: (query: Query, page: Page, throughId: number) => Promise<readonly Row[]>,
+): (page: Page) => Promise<readonly Row[]> {
   let known = 0;
   return async (page) => {
-    const entries = await listEntries(read, page, known);
+    const entries = await list(read, page, known);
     if (entries.length >= page.limit) return entries;
     const settled = await settledThrough(read, "entries", settleTimeoutMs);
     if (settled === null) {
       throw new StoreError("locked", "The ledger's newest entries are still being written. Try again.");
     }
     known = settled;
-    return listEntries(read, page, settled);
+    return list(read, page, settled);
   };
 }
 

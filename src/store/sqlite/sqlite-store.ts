@@ -8,6 +8,7 @@ import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
+import { findFed, listFed, sumFed } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
@@ -56,6 +57,12 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     const [newest] = await read<{ id: number | null }>("SELECT max(id) AS id FROM entries");
     return { ...folderSizes(parts.dir), entries: newest?.id ?? 0 };
   };
+  /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
+  const durably = async <Result>(reading: Promise<Result>) => {
+    const result = await reading;
+    await log.sync();
+    return result;
+  };
   const queried = queriedStore(queries, reports, sqliteStatements, entryFinder(reports.read), sizes);
   return {
     ...queried,
@@ -64,6 +71,11 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     nodes: null,
     admin: storedAdmin(queries, reports.read, null),
     alerts: storedAlerts(queries, reports),
+    feed: {
+      entries: (afterId, limit) => durably(listFed(reports.read, { afterId, limit })),
+      entry: (id) => durably(findFed(reports.read, id)),
+      totals: (range) => durably(sumFed(reports.read, range)),
+    },
     background: storedBackgrounds(queries, {
       begin: (begun, turn, response) => commit([{ kind: "background", begun, turn, response }]),
       // Only this process can own it.
@@ -147,12 +159,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return found;
     },
 
-    /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
-    async listEntries(page) {
-      const entries = await listEntries(reports.read, page);
-      await log.sync();
-      return entries;
-    },
+    listEntries: (page) => durably(listEntries(reports.read, page)),
     async auditSums() {
       await reports.fold();
       return reports.readTogether(auditSums);

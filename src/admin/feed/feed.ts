@@ -1,0 +1,43 @@
+import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
+import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
+import { feedDocument } from "../../feed/entry-document.ts";
+import type { OperationContext } from "../context.ts";
+import { AdminError } from "../routes/refusal.ts";
+import type { FeedQuery, FeedView, VerifyQuery, VerifyView } from "./schema.ts";
+
+export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {
+  const afterId = await placeOf(context, after, "after");
+  const data = (await context.store.feed.entries(afterId, limit)).map(feedDocument);
+  return { data, next_cursor: data.at(-1)?.cursor ?? after ?? null };
+}
+
+export async function verifyFeed(
+  context: OperationContext,
+  { through, count, total, after }: VerifyQuery,
+): Promise<VerifyView> {
+  const afterId = await placeOf(context, after, "after");
+  const throughId = await placeOf(context, through, "through");
+  const ledger = await context.store.feed.totals({ afterId, throughId });
+  const nano = nanoFromExact(total);
+  if (nano === null)
+    throw new AdminError(400, "invalid_request", "`total` must be a decimal number.", { param: "total" });
+  return {
+    ok: ledger.count === count && ledger.nano === nano,
+    given: { count, total: exactCredits(nano) },
+    ledger: { count: ledger.count, total: exactCredits(ledger.nano) },
+  };
+}
+
+/** The id of the cursor's entry; 0 without a cursor. */
+async function placeOf(
+  { store }: OperationContext,
+  cursor: string | undefined,
+  param: string,
+): Promise<number> {
+  if (cursor === undefined) return 0;
+  const id = entryIdOf(cursor);
+  const entry = await store.feed.entry(id);
+  if (entry !== null && cursorOf(entry) === cursor) return id;
+  const message = `\`${param}\` matches no entry of this ledger: it belongs to a different database, or a restore has undone its entry. Use the cursor of an earlier entry.`;
+  throw new AdminError(400, "invalid_request", message, { param });
+}

@@ -1,0 +1,78 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { cursorPattern } from "../../feed/cursor.ts";
+import { entryView } from "../requests/schema.ts";
+import { counted, flag, nullable, oneOf, text } from "../routes/shapes.ts";
+
+const { properties: ofEntry } = entryView;
+
+const exact = (description: string) => text(`${description} An exact decimal number.`);
+const cursor = (description: string) => Type.String({ pattern: cursorPattern, description });
+
+export const feedEntryView = Type.Object({
+  id: ofEntry.id,
+  cursor: text("The place of this entry in the feed. Pass it as `after` to continue behind it."),
+  at: ofEntry.at,
+  kind: ofEntry.kind,
+  amount: exact("In `unit`; charges are negative."),
+  unit: oneOf(["credits", "tokens"]),
+  credits: nullable(exact("The amount in credits; null for a token budget.")),
+  account_id: ofEntry.account_id,
+  account_label: nullable(Type.String()),
+  key_id: nullable(text("Null for what concerns an account alone.")),
+  key_label: ofEntry.key_label,
+  owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
+  user: nullable(text("The end user that the client sent.")),
+  tags: Type.Record(Type.String(), Type.String()),
+  request_id: ofEntry.request_id,
+  model: nullable(text("The model that served the request.")),
+  requested_model: ofEntry.requested_model,
+  provider: ofEntry.provider,
+  basis: ofEntry.basis,
+  outcome: ofEntry.outcome,
+  period_start: ofEntry.period_start,
+  quantities: ofEntry.quantities,
+  units: ofEntry.units,
+  rates: ofEntry.rates,
+  list_cost: nullable(exact("Cost at list price in credits, for a token-budget key.")),
+  reference: ofEntry.reference,
+  note: ofEntry.note,
+});
+export type FeedEntryView = Static<typeof feedEntryView>;
+
+export const feedQuery = Type.Object({
+  after: Type.Optional(
+    cursor("The cursor of the last entry that you have. Without it the feed begins at the first entry."),
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }),
+});
+
+export type FeedQuery = Static<typeof feedQuery>;
+
+export const feedView = Type.Object({
+  data: Type.Array(feedEntryView),
+  next_cursor: nullable(
+    text("Pass it as `after`, now or later, to get what follows. Null only while the ledger is empty."),
+  ),
+});
+export type FeedView = Static<typeof feedView>;
+
+const totals = Type.Object({ count: counted("Entries."), total: exact("The sum of their `credits`.") });
+
+export const verifyQuery = Type.Object({
+  through: cursor("The cursor of the last entry that you have."),
+  count: counted("How many entries you have through that one."),
+  total: Type.String({
+    pattern: "^-?\\d{1,12}(\\.\\d{1,9})?$",
+    description: "The sum of their `credits`.",
+  }),
+  after: Type.Optional(cursor("The cursor behind which your entries begin. By default the first entry.")),
+});
+
+export type VerifyQuery = Static<typeof verifyQuery>;
+
+export const verifyView = Type.Object({
+  ok: flag("Both agree with the ledger."),
+  given: totals,
+  ledger: totals,
+});
+export type VerifyView = Static<typeof verifyView>;

@@ -1,0 +1,95 @@
+import { InvalidArgumentError } from "commander";
+import type { FeedEntryView, FeedView, VerifyView } from "../../../admin/feed/schema.ts";
+import { nanoFromExact } from "../../../base/money/money.ts";
+import { plural } from "../../../base/text/plural.ts";
+import { cursorPattern } from "../../../feed/cursor.ts";
+import { atLeastZero, pageSize } from "../../arguments.ts";
+import { commandGroup, option, requiredOption } from "../../help.ts";
+import { operation } from "../../operations/operation-command.ts";
+import { csvOf, type ListColumn, listTable } from "../../terminal/list.ts";
+import { second } from "../../terminal/terminal.ts";
+
+function cursor(text: string): string {
+  if (new RegExp(cursorPattern).test(text)) return text;
+  throw new InvalidArgumentError("Use a cursor of the feed, such as 12.vOq0yX6mJc2dQf1K.");
+}
+
+/** Stays text: as a number it could lose digits. */
+function total(text: string): string {
+  if (nanoFromExact(text) !== null) return text;
+  throw new InvalidArgumentError("Use an amount of credits with at most nine decimals, such as -12.5.");
+}
+
+const columns: readonly ListColumn<FeedEntryView>[] = [
+  { name: "at", title: "AT (UTC)", cell: ({ at }) => second(Date.parse(at)) },
+  { name: "kind", title: "KIND" },
+  { name: "account_id", title: "ACCOUNT", elastic: true, cell: (row) => row.account_label ?? row.account_id },
+  { name: "key_id", title: "KEY", elastic: true, cell: (row) => row.key_label ?? row.key_id ?? "" },
+  { name: "owner" },
+  { name: "user" },
+  { name: "tags", value: ({ tags }) => JSON.stringify(tags) },
+  { name: "request_id" },
+  { name: "model", title: "MODEL", cell: ({ model }) => model ?? "" },
+  { name: "requested_model" },
+  { name: "amount", title: "AMOUNT", align: "right" },
+  { name: "unit", title: "UNIT" },
+  { name: "credits" },
+  { name: "cursor", title: "CURSOR" },
+];
+
+/** For billing and other programs that follow the ledger. */
+export const ledgerFeedCommands = commandGroup(
+  "feed",
+  "Read the ledger as other programs follow it, and verify what they have",
+  [
+    operation<FeedView, { after?: string; limit?: number }>({
+      name: "list",
+      summary: "List entries after a cursor, oldest first",
+      call: "GET /ledger/feed",
+      fields: {
+        after: option(
+          "--after <cursor>",
+          "the last entry that you have (default: begin at the first)",
+          cursor,
+        ),
+        limit: option("--limit <n>", "1 to 1000 entries (default: 100)", pageSize),
+      },
+      examples: ["sluice ledger feed list --limit 10", "sluice ledger feed list --json | jq .next_cursor"],
+      csv: ({ data }) => csvOf(columns, data),
+      show: ({ data }, { terminal }) =>
+        terminal.print(data.length === 0 ? "No entries follow." : listTable(columns, data, terminal)),
+    }),
+    operation<VerifyView, { through: string; count: number; total: string; after?: string }>({
+      name: "verify",
+      summary: "Compare your number of entries and their sum with the ledger",
+      call: "GET /ledger/feed/verify",
+      fields: {
+        through: requiredOption("--through <cursor>", "the cursor of the last entry that you have", cursor),
+        count: requiredOption("--count <n>", "how many entries you have through it", atLeastZero),
+        total: requiredOption("--total <credits>", "the sum of their `credits`", total),
+        after: option(
+          "--after <cursor>",
+          "your entries begin behind this one (default: at the first)",
+          cursor,
+        ),
+      },
+      examples: [
+        [
+          "sluice ledger feed verify --through 1205.vOq0yX6mJc2dQf1K --count 1205 --total 812.5",
+          "exit status 1 when anything differs",
+        ],
+      ],
+      hasFailed: ({ ok }) => !ok,
+      show({ ok, given, ledger }, { given: { through }, terminal }) {
+        const of = (sums: VerifyView["given"]) =>
+          `${plural(sums.count, "entry", "entries")}, ${sums.total} credits`;
+        const { good, bad } = terminal.style;
+        if (ok) terminal.print(`${good("✓")} you have all of ${of(ledger)} through ${through}`);
+        else
+          terminal.print(
+            `${bad("✗")} you have ${of(given)}; the ledger has ${of(ledger)} through ${through}`,
+          );
+      },
+    }),
+  ],
+);

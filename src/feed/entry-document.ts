@@ -1,0 +1,73 @@
+import { exactCredits } from "../base/money/money.ts";
+import { readRates, unitsOf } from "../base/money/rates.ts";
+import { type RatesInUsd, ratesInUsd } from "../base/money/rates-in-usd.ts";
+import { readLabels } from "../base/requests/labels.ts";
+import type { FeedEntry } from "../store/store.ts";
+import { cursorOf } from "./cursor.ts";
+
+/** An entry as it is read and pushed. Amounts are text, because many readers turn JSON numbers into binary fractions. */
+export interface FeedDocument {
+  readonly id: number;
+  readonly cursor: string;
+  readonly at: string;
+  readonly kind: FeedEntry["kind"];
+  readonly amount: string;
+  readonly unit: "credits" | "tokens";
+  readonly credits: string | null;
+  readonly account_id: string;
+  readonly account_label: string | null;
+  readonly key_id: string | null;
+  readonly key_label: string | null;
+  readonly owner: string | null;
+  readonly user: string | null;
+  readonly tags: Record<string, string>;
+  readonly request_id: string | null;
+  readonly model: string | null;
+  readonly requested_model: string | null;
+  readonly provider: string | null;
+  readonly basis: FeedEntry["basis"];
+  readonly outcome: FeedEntry["outcome"];
+  readonly period_start: string | null;
+  readonly quantities: Record<string, number> | null;
+  readonly units: { readonly kind: string; readonly amount: number } | null;
+  readonly rates: RatesInUsd | null;
+  readonly list_cost: string | null;
+  readonly reference: string | null;
+  readonly note: string | null;
+}
+
+export function feedDocument(entry: FeedEntry): FeedDocument {
+  const { quantities, model } = entry;
+  const isCredit = entry.mode === "credit";
+  const amount = isCredit ? exactCredits(entry.amount) : String(entry.amount);
+  const { owner, user, tags, fallbackFrom, steppedDownFrom } = readLabels(entry.labels);
+  return {
+    id: entry.id,
+    cursor: cursorOf(entry),
+    at: new Date(entry.atMs).toISOString(),
+    kind: entry.kind,
+    amount,
+    unit: isCredit ? "credits" : "tokens",
+    credits: isCredit ? amount : null,
+    account_id: entry.accountId,
+    account_label: entry.accountLabel,
+    key_id: entry.keyId,
+    key_label: entry.keyLabel,
+    owner,
+    user,
+    tags: { ...tags },
+    request_id: entry.exchangeId,
+    model,
+    requested_model: entry.requestedModel ?? steppedDownFrom ?? fallbackFrom ?? model,
+    provider: entry.provider,
+    basis: entry.basis,
+    outcome: entry.outcome,
+    period_start: entry.periodStartMs === 0 ? null : new Date(entry.periodStartMs).toISOString(),
+    quantities: quantities === null ? null : { ...quantities },
+    units: quantities === null ? null : unitsOf(quantities),
+    rates: entry.rates === null ? null : ratesInUsd(readRates(entry.rates)),
+    list_cost: entry.listCostNano === null ? null : exactCredits(entry.listCostNano),
+    reference: entry.reference,
+    note: entry.note,
+  };
+}

@@ -1,0 +1,38 @@
+import { type FedRow, fedEntryOf, selectFed } from "../entry-row.ts";
+import type { EntryRange, FeedEntry, FeedTotals } from "../feed-records.ts";
+import type { Query } from "../query.ts";
+
+export interface FeedPage {
+  readonly afterId: number;
+  readonly limit: number;
+}
+
+/** Oldest first. `throughId` excludes entries after which an earlier id may still be written. */
+export async function listFed(
+  query: Query,
+  { afterId, limit }: FeedPage,
+  throughId = Number.MAX_SAFE_INTEGER,
+): Promise<readonly FeedEntry[]> {
+  const rows = await query<FedRow>(
+    `${selectFed} WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int8`,
+    [afterId, throughId, limit],
+  );
+  return rows.map(fedEntryOf);
+}
+
+export async function findFed(query: Query, id: number): Promise<FeedEntry | null> {
+  const [row] = await query<FedRow>(`${selectFed} WHERE entries.id = $1::int8`, [id]);
+  return row === undefined ? null : fedEntryOf(row);
+}
+
+/** Adds up in the database: the sum can exceed a double. */
+export async function sumFed(query: Query, { afterId, throughId }: EntryRange): Promise<FeedTotals> {
+  const [sums] = await query<{ count: number; nano: string }>(
+    `SELECT count(*)::float8 AS count,
+      CAST(coalesce(sum(CASE WHEN accounts.mode = 'credit' THEN entries.amount ELSE 0 END), 0) AS text) AS nano
+    FROM entries JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
+    WHERE entries.id > $1::int8 AND entries.id <= $2::int8`,
+    [afterId, throughId],
+  );
+  return { count: sums?.count ?? 0, nano: BigInt(sums?.nano ?? 0) };
+}
