@@ -137,13 +137,13 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "critical",
     next: () => "sluice nodes",
     about: "A gateway of a cluster has missed its heartbeat.",
-    resolvedText: ({ subject }) => `Gateway ${subject.label} is back, or no longer expected.`,
+    resolvedText: ({ subject }) => `Gateway ${subject.label} is back, or was removed.`,
   },
   clock_moved: {
     severity: "warning",
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
     about: "A gateway's clock was changed by more than five minutes while it ran.",
-    resolvedText: ({ subject }) => `The clock of gateway ${subject.label} runs evenly again.`,
+    resolvedText: ({ subject }) => `The clock of gateway ${subject.label} is stable again.`,
   },
   clock_differs: {
     severity: "warning",

@@ -18,8 +18,7 @@ export function startBackgrounds(gateway: Gateway, log: Log): () => Promise<void
     respond: (call) =>
       respond(gateway, call, { run: (_, exchange) => generate(gateway, exchange, "responses") }),
   };
-  const onError = (err: unknown) =>
-    log.warn({ err }, "responses in the background could not be looked after");
+  const onError = (err: unknown) => log.warn({ err }, "background responses could not be maintained");
   const recover = () => recoverBackgrounds(serving).catch(onError);
   const [cancelling, recovering] = [new Repeating(), new Repeating()];
   void recover();

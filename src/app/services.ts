@@ -111,7 +111,7 @@ export async function openServices(
   const backgrounds = new Backgrounds({
     store,
     node: () => backend.node,
-    onError: (err) => logs.log.error({ err }, "the end of a response in the background could not be stored"),
+    onError: (err) => logs.log.error({ err }, "the end of a background response could not be stored"),
   });
   const live = new Live(clock);
   const tracing = new CurrentTracing(logs.log);

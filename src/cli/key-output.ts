@@ -20,11 +20,11 @@ export function keyDocument(answer: KeyAnswer, place: object = {}, connect: Clie
   return { id, ...issued, ...view, ...(connect && { connect }), ...place };
 }
 
-/** Shows a key, and what was done to it; the secret, if there is one, before anything else can fail. */
+/** Shows a key, and what was done to it, such as `created`; the secret, if there is one, before anything else can fail. */
 export async function showKey(
   answer: KeyAnswer,
   { client, terminal }: EnteredCall,
-  done: "created" | "updated" | "rotated" | null = null,
+  done: string | null = null,
   connect: ClientSettings | null = null,
 ): Promise<void> {
   const { key: secret, ...view } = { key: undefined, ...answer };

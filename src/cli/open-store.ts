@@ -36,7 +36,7 @@ export async function withStore<Result>(
   const { env, cwd, gateway } = terminal;
   if (gateway !== undefined)
     throw new CommandError(
-      "this works on the machine that it runs on, so --gateway does not apply; run it there",
+      "this command works only on the gateway's own machine; run it there, without --gateway",
     );
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });

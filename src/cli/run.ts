@@ -47,7 +47,7 @@ function takeGateway(argv: readonly string[]): AddressedWords {
 function rejectHere(command: Command): void {
   if (isRemoteCapable(command)) return;
   throw new CommandError(
-    `\`${fullName(command)}\` works on the machine that it runs on, so --gateway does not apply; run it there`,
+    `\`${fullName(command)}\` works only on the gateway's own machine; run it there, without --gateway`,
   );
 }
 

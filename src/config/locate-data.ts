@@ -57,7 +57,7 @@ function readOwn(file: string): string | null {
 }
 
 function notFollowed(file: string, why: string): ConfigError {
-  const message = `it says which data folder to use, but it ${why}, so it is not followed; name the folder with --data`;
+  const message = `it says which data folder to use, but it ${why}, so it is not followed; pass the folder with --data`;
   return new ConfigError(file, [{ path: "", message }]);
 }
 
@@ -95,6 +95,6 @@ function usualDataDir(cwd: string): string {
   const dir = resolve(cwd, defaults.dataDir);
   const why = whyForeign(dir);
   if (why === null) return dir;
-  const message = `the folder ${why}, so it is not used; if you trust it, name it with --data`;
+  const message = `the folder ${why}, so it is not used; if you trust it, pass it with --data`;
   throw new ConfigError(dir, [{ path: "", message }]);
 }

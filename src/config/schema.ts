@@ -190,11 +190,11 @@ export const configSchema = table({
       "Who stores responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API store any.",
       "gateway",
     ),
-    background_timeout: time("How long a response in the background can take.", "1h", {
+    background_timeout: time("How long a background response can take.", "1h", {
       minimum: 1,
       maximum: 86_400,
     }),
-    background_per_key: whole("Responses in the background that a key can have running at once.", {
+    background_per_key: whole("Background responses that a key can have running at once.", {
       minimum: 1,
       maximum: 10_000,
       default: 16,

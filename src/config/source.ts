@@ -86,13 +86,13 @@ function findFile(options: SourceOptions, cwd: string): string | null {
 function rejectForeign(file: string): void {
   const why = whyForeign(file);
   if (why === null) return;
-  const message = `the file ${why}, so it is not used; if you trust it, name it with --config`;
+  const message = `the file ${why}, so it is not used; if you trust it, pass it with --config`;
   throw new ConfigError(file, [{ path: "", message }]);
 }
 
 function rejectRequested([first]: readonly RequestedProvider[], file: string): void {
   if (first === undefined) return;
-  const message = `${first.variable} is for a start without a file; add [providers.${first.provider}] to this one instead`;
+  const message = `${first.variable} applies only without a configuration file; add [providers.${first.provider}] to this one instead`;
   throw new ConfigError(file, [{ path: "", message }]);
 }
 

@@ -100,7 +100,7 @@ function problemOf(url: string): string | null {
     decodeURIComponent(url);
     return null;
   } catch {
-    return "has a % that does not begin an encoded character; a % that means itself is written %25";
+    return "has a % that does not begin an encoded character; use %25 for a literal %";
   }
 }
 

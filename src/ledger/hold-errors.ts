@@ -135,7 +135,7 @@ function whose({ bound, value }: BoundState): string {
 }
 
 function withoutPlace({ maxValues, period }: BoundState): string {
-  return `A cap counts at most ${maxValues} values per ${period}, and this one would be another`;
+  return `A cap counts at most ${maxValues} values per ${period}, and this value would exceed that`;
 }
 
 /** E.g. `5 credits per day for claude-opus-*`. */
@@ -193,10 +193,10 @@ export function chargeUncertain(
 
 /** `limit` is null if it was changed a moment ago. */
 export function tooManyInFlight(limit: number | null): GatewayError {
-  const all = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
+  const all = limit === null ? "its maximum of requests" : `its maximum of ${plural(limit, "request")}`;
   return new GatewayError(
     "rate_limit_exceeded",
-    `This key has ${all} in progress that it can have at a time. Retry when one of them finishes.`,
+    `This key has ${all} in progress. Retry when one of them finishes.`,
     { retryAfterSeconds: 1 },
   );
 }

@@ -81,7 +81,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge("sluice_requests_in_flight", "Requests in progress.", gauges.inFlight);
   gauge(
     "sluice_background_in_flight",
-    "Responses in the background that this gateway runs.",
+    "Background responses that this gateway runs.",
     gauges.backgroundInFlight,
   );
   const dropped =

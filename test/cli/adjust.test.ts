@@ -34,7 +34,7 @@ describe("keys adjust", () => {
     const { place, prefix } = await keyWith("5");
     const lowered = await sluice(place, "keys", "adjust", prefix, "-2.5", "--note", "entered twice");
     expect(lowered.code).toBe(0);
-    expect(lowered.stdout).toContain(`${prefix} was adjusted by -2.50 credits; the balance is 2.50 credits`);
+    expect(lowered.stdout).toContain(`${prefix}: -2.50 credits; the balance is 2.50 credits`);
     const raised = await sluiceJson<KeyJson>(place, "keys", "adjust", prefix, "+1", "--note", "refund");
     expect(raised.credit).toEqual({ purchased: 3.5, used: 0, balance: 3.5 });
     expect((await entries(place)).map(({ kind, note }) => [kind, note])).toEqual([

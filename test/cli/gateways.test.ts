@@ -81,7 +81,7 @@ test("what works on this machine says so, and does nothing", async () => {
   for (const command of [["serve"], ["backup", "b"], ["config", "init"], ["store", "check"]]) {
     const { code, stderr } = await sluice(place, "--gateway", gateway.url, ...command);
     expect([command, code]).toEqual([command, 1]);
-    expect(stderr).toContain("works on the machine that it runs on");
+    expect(stderr).toContain("only on the gateway's own machine");
   }
 });
 

@@ -99,7 +99,7 @@ describe("after SIGHUP", () => {
 
     const taken = Bun.serve({ hostname: "127.0.0.1", port: first, fetch: () => new Response("mine") });
     await reload(sluice, config(first));
-    await sluice.told(`admin.metrics_listen stays as it was: port ${first} is in use`);
+    await sluice.told(`admin.metrics_listen was not changed: port ${first} is in use`);
     expect(await scrape(second)).toBe(200);
     expect((await inForce(sluice)).admin.metrics_listen).toBe(`127.0.0.1:${second}`);
     await taken.stop(true);

@@ -95,7 +95,7 @@ describe("the file that points to the data of a gateway", () => {
       const said = await sluice(place, ...words);
       expect(said).toMatchObject({ code: 1, stdout: "" });
       expect(said.stderr).toContain(
-        "belongs to another user, so it is not followed; name the folder with --data",
+        "belongs to another user, so it is not followed; pass the folder with --data",
       );
     }
     expect(statSync(join(data, "sluice.db")).mode & 0o777).toBe(0o644);
@@ -133,7 +133,7 @@ describe("what a command finds in a shared working folder", () => {
       const place = planted();
       chownSync(place.dir, neighbor, neighbor);
       const why =
-        "the folder belongs to another user, so it is not used; if you trust it, name it with --data";
+        "the folder belongs to another user, so it is not used; if you trust it, pass it with --data";
       for (const words of [
         ["connect", "curl", "--key", "slu_mine"],
         ["keys", "list"],

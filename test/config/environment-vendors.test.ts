@@ -54,7 +54,7 @@ describe("vendors in the environment", () => {
 
   test.each([
     [{ OPENAI_API_KEY: "" }, "OPENAI_API_KEY: it is empty"],
-    [{ OPENAI_API_KEY: "slu_abc" }, "OPENAI_API_KEY: it holds a key of a Sluice gateway, not the vendor's"],
+    [{ OPENAI_API_KEY: "slu_abc" }, "OPENAI_API_KEY: it is a Sluice key, not the vendor's"],
     [{ OPENAI_API_KEY: "a\nb" }, "OPENAI_API_KEY: it holds more than one line or a control character"],
     [
       { AZURE_OPENAI_API_KEY: "a" },

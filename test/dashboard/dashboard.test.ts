@@ -63,7 +63,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.goto(`${sluice.url}/admin`);
     await page.getByLabel("Admin token").fill("not it");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").getByText("That is not the admin token.").waitFor();
+    await page.getByRole("alert").getByText("Wrong admin token.").waitFor();
     await page.getByLabel("Admin token").fill(token);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();

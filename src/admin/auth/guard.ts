@@ -95,7 +95,7 @@ const maxChanges = 30;
 function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAccess | null {
   const { allowed, retryAfterSeconds } = memberChanges.take(member, maxChanges);
   if (allowed) return null;
-  const message = `That is more than ${maxChanges} changes in a minute; wait ${retryAfterSeconds} s.`;
+  const message = `More than ${maxChanges} changes in a minute. Retry in ${retryAfterSeconds} s.`;
   return refused(429, "too_many_changes", message, retryAfterSeconds);
 }
 
@@ -245,7 +245,7 @@ export async function tryToken(
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);
-  return refused(401, "invalid_credentials", "That is not the admin token.");
+  return refused(401, "invalid_credentials", "Wrong admin token.");
 }
 
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
@@ -282,16 +282,20 @@ export function bearerOf(request: Request): string | null {
   return /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? null;
 }
 
-const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
+const notSignedIn = refused(
+  401,
+  "invalid_credentials",
+  "Sign in, or send the admin token as a bearer token.",
+);
 const foreign = refused(403, "foreign_origin", foreignOrigin);
 
 function roleNeeded(name: string, needed: Role): RejectedAccess {
-  const message = `You are signed in as ${name}; this needs the role \`${needed}\`, which an operator can give you.`;
+  const message = `You are signed in as ${name}; this needs the role \`${needed}\`, which an operator can assign.`;
   return refused(403, "role_needed", message);
 }
 
 function lockedOut(waitSeconds: number): RejectedAccess {
-  const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
+  const message = `Too many wrong tokens from this address. Retry in ${waitSeconds} s.`;
   return refused(429, "locked_out", message, waitSeconds);
 }
 

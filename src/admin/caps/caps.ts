@@ -67,7 +67,8 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
 
 function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "label" | "value"> {
   const named = [each, owner, user, tag].filter((given) => given !== undefined);
-  if (named.length !== 1) throw invalidInput("say whom the cap limits: one of each, owner, user and tag");
+  if (named.length !== 1)
+    throw invalidInput("pass one of `each`, `owner`, `user` and `tag`: whom the cap limits");
   if (owner !== undefined) return { label: "owner", value: ownerLabel(storable(owner, "an owner")) };
   if (user !== undefined) return { label: "user", value: storable(user, "an end user") };
   if (tag !== undefined) {
@@ -78,25 +79,24 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
   }
   const label = each ?? "";
   const isKnown = label === "owner" || (isLabelName(label) && label !== "session");
-  if (!isKnown) throw invalidInput("each is owner, user or tag:NAME");
+  if (!isKnown) throw invalidInput("`each` must be owner, user or tag:NAME");
   return { label, value: null };
 }
 
 /** As labels are stored: PostgreSQL reads neither NUL nor half a character. */
 function storable(value: string, what: string): string {
-  if (value.includes("\0")) throw invalidInput(`${what} has no NUL character; leave it out`);
+  if (value.includes("\0")) throw invalidInput(`${what} cannot contain a NUL character`);
   return value.toWellFormed();
 }
 
 async function scopeOf(context: OperationContext, { key, account, mode }: NewCapBody): Promise<Scope> {
-  if (key !== undefined && account !== undefined)
-    throw invalidInput("a cap is within a key or within an account, not both");
+  if (key !== undefined && account !== undefined) throw invalidInput("pass `key` or `account`, not both");
   if (key === undefined && account === undefined)
     return { keyId: null, accountId: null, mode: mode ?? "credit" };
   const owner = key === undefined ? await findAccount(context, account ?? "") : await findKey(context, key);
   if (mode !== undefined && mode !== owner.mode)
     throw invalidInput(
-      `within ${key ?? account} amounts are in ${owner.mode === "credit" ? "credits" : "tokens"}; leave out mode`,
+      `within ${key ?? account} amounts are in ${owner.mode === "credit" ? "credits" : "tokens"}; remove \`mode\``,
     );
   return {
     keyId: key === undefined ? null : owner.id,
@@ -111,15 +111,15 @@ function checkLabelled(
 ): void {
   const { label, value, isOptional, scope } = cap;
   if (value !== null && isOptional)
-    throw invalidInput("a cap for one value needs no label; leave out optional");
+    throw invalidInput("`optional` is only for caps that count each value; remove it");
   if (value !== null && values !== undefined)
-    throw invalidInput("a cap for one value counts no others; leave out values");
+    throw invalidInput("`values` is only for caps that count each value; remove it");
   if (label === "owner" && isOptional)
-    throw invalidInput("a key without an owner falls under no cap by owner; leave out optional");
+    throw invalidInput("a cap by owner does not apply to keys without an owner; remove `optional`");
   const isEverywhere = scope.keyId === null && scope.accountId === null;
   if (isEverywhere && value === null && label !== "owner" && !isOptional) {
     throw invalidInput(
-      `clients that do not send ${label} would all be rejected; name a key or an account, or pass optional to count them together`,
+      `clients that do not send ${label} would all be rejected; pass \`key\` or \`account\`, or \`optional\` to count them together`,
     );
   }
 }
@@ -132,7 +132,7 @@ function checkThen(
 ): void {
   const { thenModel, thenAlways } = cap;
   if (thenModel === null && thenAlways)
-    throw invalidInput("then_always needs then, the model to run instead");
+    throw invalidInput("`then_always` needs `then`, the model to run instead");
   const known = context.knownNames();
   if (thenModel !== null && thenModel !== before && known !== null) rejectUnknownModel(thenModel, known);
   rejectCircle(cap, all);
@@ -147,12 +147,13 @@ function rejectSame(
   const same = all.find((other) => other.id !== cap.id && kind(other) === kind(cap));
   if (same !== undefined)
     throw invalidInput(
-      `another cap, ${same.id}, limits the same already; change it with caps update, or remove it`,
+      `another cap, ${same.id}, already limits the same; change it with \`sluice caps update\`, or remove it`,
     );
-  if (all.length >= maxCaps) throw invalidInput(`there are ${maxCaps} caps already; remove some`);
+  if (all.length >= maxCaps)
+    throw invalidInput(`there are already ${maxCaps} caps, the maximum; remove some`);
   const each = all.filter(({ value }) => value === null);
   if (cap.value === null && each.length >= maxEachCaps)
-    throw invalidInput(`there are ${maxEachCaps} caps with each already; remove some`);
+    throw invalidInput(`there are already ${maxEachCaps} caps with \`each\`, the maximum; remove some`);
 }
 
 export async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
@@ -167,7 +168,7 @@ export async function updateCap(context: CapContext, id: string, body: CapChange
   const before = await findCap(context, id);
   if (Object.values(body).every((given) => given === undefined)) throw invalidInput("nothing to change");
   if (values !== undefined && before.value !== null)
-    throw invalidInput("a cap for one value counts no others; leave out values");
+    throw invalidInput("`values` is only for caps that count each value; remove it");
   const written = {
     amount: amount ?? shown(before.limit, before.mode),
     period: period ?? before.period,
@@ -200,9 +201,9 @@ export async function raiseCap(
   }: { readonly amount: number; readonly value?: string | undefined; readonly note: string },
 ): Promise<ChangedCap> {
   const cap = await findCap(context, id);
-  if (note.trim() === "") throw invalidInput("say why in the note");
+  if (note.trim() === "") throw invalidInput("a raise needs a note with the reason");
   const [limit] = capLimits([{ amount, period: cap.period, models: cap.models }], cap.mode);
-  if (limit === undefined || limit.limit === 0) throw invalidInput("raise by an amount above 0");
+  if (limit === undefined || limit.limit === 0) throw invalidInput("the amount must be above 0");
   const raised = value === undefined ? cap.value : raisedValue(cap, value);
   if (cap.value !== null && raised !== cap.value) throw invalidInput(`this cap limits ${cap.value} only`);
   await context.store.raiseValueCap(id, limit.limit, raised, context.clock.wallMs());
@@ -240,14 +241,9 @@ export async function notesFor({ store }: OperationContext, cap: ValueCapRecord)
   if (cap.label === "owner") {
     const { keys } = await store.load();
     const ownerless = keys.filter(({ owner, status }) => owner === null && status !== "revoked").length;
-    if (ownerless > 0)
-      notes.push(
-        `${plural(ownerless, "key")} without an owner ${ownerless === 1 ? "falls" : "fall"} under no cap by owner.`,
-      );
+    if (ownerless > 0) notes.push(`It does not apply to ${plural(ownerless, "key")} without an owner.`);
   } else if (cap.value !== null) {
-    notes.push(
-      "A client that leaves out the label does not fall under it, unless the key or account has the tag.",
-    );
+    notes.push("It does not apply to requests without the label, unless the key or account has the tag.");
   } else {
     notes.push("Labels that clients send are not proof of who they are.");
   }

@@ -22,7 +22,7 @@ export const capView = Type.Object({
   ),
   mode,
   each: nullable(
-    Type.String({ description: "owner, user or tag:NAME: the label whose values count apart." }),
+    Type.String({ description: "owner, user or tag:NAME: the label whose values count separately." }),
   ),
   owner: nullable(Type.String()),
   user: nullable(Type.String()),

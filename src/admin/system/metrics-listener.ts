@@ -38,7 +38,7 @@ export async function openMetricsListener(configured: string | null, source: Met
       } catch (error) {
         if (!(error instanceof CannotListen)) throw error;
         server = await open(address);
-        return [`admin.metrics_listen stays as it was: ${error.message}`];
+        return [`admin.metrics_listen was not changed: ${error.message}`];
       }
     },
     async close(): Promise<void> {

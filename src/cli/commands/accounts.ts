@@ -2,7 +2,6 @@ import type { AccountView, EnteredAccount } from "../../admin/accounts/schema.ts
 import type { CapsBody } from "../../admin/keys/schema.ts";
 import { keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
-import { plural } from "../../base/text/plural.ts";
 import { balanceText, capText, showAccount } from "../account-output.ts";
 import { creditAmount } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
@@ -17,6 +16,7 @@ import {
   operation,
   withPlace,
 } from "../operations/operation-command.ts";
+import { creditsShown } from "../terminal/terminal.ts";
 
 const account = argument("<account>", "its id or label");
 const keyCapHelp = "default cap of new keys; repeatable";
@@ -52,7 +52,7 @@ function showEntered(
   terminal.print(
     entered.repeated
       ? `${style.warn("=")} ${called} already has an entry with this reference (${reference}); nothing was changed\n`
-      : `${style.good("✓")} ${called}: ${amount < 0 ? "-" : "+"}${plural(Math.abs(amount), "credit", "credits", String)}\n`,
+      : `${style.good("✓")} ${called}: ${amount < 0 ? "-" : "+"}${creditsShown(Math.abs(amount))} credits\n`,
   );
   showAccount(entered, terminal);
 }

@@ -45,7 +45,7 @@ async function askToken(terminal: Terminal): Promise<string> {
 function useCommand(terminal: Terminal): Command {
   return newCommand(
     "use",
-    "Call this gateway where no data is named; `here` returns to gateways on this machine",
+    "Make a gateway the default for commands; `here` returns to gateways on this machine",
   )
     .argument("<name>", "the gateway, or `here`")
     .examples("sluice gateways use work", "sluice gateways use here")

@@ -10,7 +10,7 @@ interface TokenOptions {
 export function tokenCommand(terminal: Terminal): Command {
   return newCommand(
     "token",
-    "Print a token of this machine's sign-in, for programs that take one from a command",
+    "Print an access token of this machine's sign-in, for programs that run a command to get one",
   )
     .requiredOption("--url <url>", "the gateway's address, as at sluice login --sign-in")
     .examples("sluice token --url https://gateway.example.com")

@@ -34,7 +34,7 @@ export function usageCommand(terminal: Terminal): Command {
         .argParser(dimensions)
         .default(["day"]),
     )
-    .option("--as <model>", "also say what the requests would have cost on this model")
+    .option("--as <model>", "also show what the requests would have cost on this model")
     .examples(
       ["sluice usage", "the last week, day by day"],
       ["sluice usage --by model --since 30d", "the last month, model by model"],

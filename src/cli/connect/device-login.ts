@@ -56,7 +56,9 @@ export async function findEndpoints(base: string): Promise<Endpoints> {
   }
   const named = [authorization, token, ...(typeof revocation === "string" ? [revocation] : [])];
   if (named.some((each) => URL.parse(each)?.origin !== origin)) {
-    throw new CommandError(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
+    throw new CommandError(
+      `${origin} redirects sign-ins to ${String(issuer)}; run sluice login with that address`,
+    );
   }
   return { authorization, token, revocation: typeof revocation === "string" ? revocation : null };
 }
@@ -92,7 +94,7 @@ function ownPage(text: string, endpoint: string): string {
   const { origin } = new URL(endpoint);
   const isOwn = page !== null && /^https?:$/.test(page.protocol) && page.origin === origin;
   if (!isOwn || page.username !== "" || page.password !== "") {
-    throw new CommandError(`the page to sign in on is not at ${origin}, so it was not opened: ${text}`);
+    throw new CommandError(`the sign-in page is not at ${origin}, so it was not opened: ${text}`);
   }
   return page.href;
 }

@@ -15,8 +15,7 @@ const replacements = tableOf<string>({
   "litellm_settings.max_internal_user_budget": "set a cap on keys: `sluice keys create --cap 100/month`",
   "litellm_settings.default_key_generate_params": `${createKeys}, which has limits and caps`,
   "litellm_settings.upperbound_key_generate_params": `${createKeys}, which has limits and caps`,
-  "litellm_settings.drop_params":
-    "Sluice names each field that a provider does not take in its response headers",
+  "litellm_settings.drop_params": "the response headers list the fields that a provider does not support",
   "litellm_settings.num_retries": retries,
   "router_settings.num_retries": retries,
   "router_settings.allowed_fails": retries,

@@ -90,6 +90,6 @@ function providerOf(
 function keyMissing(name: string, provider: ProviderConfig | undefined): string {
   const key = provider?.api_key;
   const variable = typeof key === "string" ? /^env:(\w+)$/.exec(key)?.[1] : undefined;
-  const fix = variable === undefined ? "`sluice config check` says what is missing" : `set ${variable}`;
+  const fix = variable === undefined ? "`sluice config check` shows what is missing" : `set ${variable}`;
   return `Provider "${name}" would serve it, but has no usable key; ${fix}`;
 }

@@ -56,7 +56,7 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
 export function whyNotKey(value: string): string | null {
   const key = value.trim();
   if (key === "") return "it is empty";
-  if (/^slua?_/.test(key)) return "it holds a key of a Sluice gateway, not the vendor's";
+  if (/^slua?_/.test(key)) return "it is a Sluice key, not the vendor's";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   if (/[\u0000-\u001f\u007f]/.test(key)) return "it holds more than one line or a control character";
   return null;

@@ -30,7 +30,7 @@ const day = (description: string) =>
 
 /** What a model and each of its deployments may say. */
 const upstreamModelSettings = {
-  family: named("Which model it is, such as gpt-5.6, if upstream_model does not say."),
+  family: named("The model behind upstream_model, such as gpt-5.6, if its name does not show it."),
   dialect: Type.Optional(
     Type.Union(dialect.anyOf, {
       description: "The format for this model, if its provider supports several.",
@@ -57,17 +57,17 @@ export const capabilitiesSchema = table({
   tools: flag("Calls tools; false: requests with tools are rejected."),
   vision: flag("Supports images; false: requests with images are rejected."),
   reasoning: flag("Supports an effort or thinking; default: by the model's name, as are those below."),
-  effort_none: flag("Takes the effort `none`, which turns reasoning off."),
+  effort_none: flag("Supports the effort `none`, which turns reasoning off."),
   structured_output: flag("Claude: supports output formats and strict tools."),
   sampling: flag("Supports temperature and top_p."),
   system_messages: flag("Supports instructions in the middle of a Messages conversation."),
   cache_control: flag("A chat provider that supports Anthropic's cache marks."),
   cache_breakpoints: flag("Supports OpenAI's prompt_cache_breakpoint."),
   thought_signatures: flag("Gemini: rejects calls without their signature."),
-  function_ids: flag("Gemini: takes ids of calls."),
-  json_schema: flag("Gemini: takes a JSON schema for the output."),
-  service_tier: flag("Gemini: takes a service tier."),
-  labels: flag("Gemini: takes labels."),
+  function_ids: flag("Gemini: supports ids of calls."),
+  json_schema: flag("Gemini: supports a JSON schema for the output."),
+  service_tier: flag("Gemini: supports a service tier."),
+  labels: flag("Gemini: supports labels."),
 });
 
 export const modelSchema = table({

@@ -64,7 +64,7 @@ function answered(open: Map<string, ToolKind>, turn: readonly IrMessage[]): IrMe
 
 /** Stands in for a result that the client never sent; vendors reject a call without one. */
 export function missingResult(id: string, kind: ToolKind): IrToolResult {
-  const text = "No result was given for this call.";
+  const text = "This call has no result.";
   return { type: "tool_result", id, kind, content: [{ type: "text", text }], isError: true };
 }
 

@@ -122,7 +122,7 @@ function forceFormat(request: IrRequest, target: Target): { request: IrRequest; 
   if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target, request)) {
     return { request, formatTool: null };
   }
-  const description = format.description ?? "Gives the final answer. Its input is shown to the user.";
+  const description = format.description ?? "Returns the final answer. Its input is shown to the user.";
   const tool = functionTool(name, description, format.schema);
   const free = request.tools.length === 0 || request.toolChoice?.type === "none";
   return {

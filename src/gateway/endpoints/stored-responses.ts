@@ -67,7 +67,7 @@ export const storedResponseOperations: readonly ServedOperation[] = [
   }),
   operation("POST", `${path}/cancel`, cancelResponse, {
     operationId: "cancelResponse",
-    summary: "Cancel a response in the background",
+    summary: "Cancel a background response",
     ...response,
   }),
 ];
@@ -84,7 +84,7 @@ async function showEvents({ call, keyId, id }: ResponseCall, from: number): Prom
   const found = await call.gateway.backgrounds.store.background.find(keyId, id);
   if (found?.isStreamed === true) return eventsResponse(call, id, from);
   const message =
-    "No events are stored of this response. They are for an hour, if it is created with `background: true` and `stream: true`.";
+    "This response has no stored events. Events are stored for an hour if `background` and `stream` are true.";
   throw invalidRequest(message, "stream");
 }
 
@@ -114,7 +114,7 @@ async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Res
   const turn = await find(named);
   if (backgroundStatus(turn.head) === null) {
     throw invalidRequest(
-      "Only a response in the background can be cancelled. This one was not created with `background: true`.",
+      "Only a background response can be cancelled. This one was created without `background: true`.",
     );
   }
   if (!isOpen(turn)) return show(named, turn);

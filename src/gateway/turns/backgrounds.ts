@@ -136,6 +136,6 @@ export class Backgrounds {
 }
 
 function tooMany(max: number): GatewayError {
-  const message = `This key has ${max} responses in the background, which is its limit. Wait for one to end, or cancel one.`;
+  const message = `This key has ${max} background responses, which is its limit. Wait for one to end, or cancel one.`;
   return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });
 }

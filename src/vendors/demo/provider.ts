@@ -38,9 +38,9 @@ export class DemoProvider implements Provider {
     // Like a real provider's, the response comes in a later event-loop iteration, when disconnects have been noticed.
     await nextLoopIteration();
     if (dialect !== "chat")
-      return errorResponse(404, { message: `The demo speaks chat, and not ${dialect}.` });
+      return errorResponse(404, { message: `The demo supports only chat completions, not ${dialect}.` });
     if (sent.length > maxBytes)
-      return errorResponse(413, { message: "The demo takes bodies of up to 1 MB." });
+      return errorResponse(413, { message: "The demo accepts bodies of up to 1 MB." });
     const body = tryParse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
     if (!isObject(body)) return errorResponse(400, { message: "The body is not a JSON object." });
     if (method !== undefined) {

@@ -14,11 +14,15 @@ const maxChoices = 128;
 /** For a field that the demo cannot obey, and that would change what the answer means. */
 export function rejectionOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
-  if (choices < 1 || choices > maxChoices) return reject("n", `The demo gives 1 to ${maxChoices} choices.`);
+  if (choices < 1 || choices > maxChoices)
+    return reject("n", `\`n\` must be 1 to ${maxChoices} for the demo.`);
   const wantsAlternatives = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
   if (body["logprobs"] !== true && !wantsAlternatives) return null;
   const param = wantsAlternatives ? "top_logprobs" : "logprobs";
-  return reject(param, "The demo is not a model, so its words have no probabilities. Remove the field.");
+  return reject(
+    param,
+    "Log probabilities are not available from the demo, because it is not a model. Remove the field.",
+  );
 }
 
 function reject(param: string, message: string): DemoError {

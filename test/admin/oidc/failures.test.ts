@@ -43,7 +43,7 @@ const failures: readonly [string, Script, number, string, string][] = [
     "another error of the provider",
     { refuses: "invalid_scope" },
     401,
-    "The identity provider refused this sign-in (invalid_scope).",
+    "The identity provider rejected this sign-in (invalid_scope).",
     "invalid_scope",
   ],
   [
@@ -98,7 +98,7 @@ test("the same failure is one line a minute, however often it happens", async ()
   issuer.says({ refuses: "server_error" });
   for (let times = 0; times < 5; times += 1) await new Browser().open(`${sluice.url}/admin/oidc/login`);
   await sluice.told("(server_error)");
-  expect(sluice.output.match(/refused this sign-in \(server_error\)/g)).toHaveLength(1);
+  expect(sluice.output.match(/rejected this sign-in \(server_error\)/g)).toHaveLength(1);
 });
 
 test("a wrong realm, another issuer and a provider that is away are told apart, also by `config check`", async () => {

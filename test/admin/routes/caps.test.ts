@@ -72,12 +72,12 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   const day = { limit: 1, period: "day" };
   const key = await admin.post<IssuedKeyView>("/keys", { mode: "token_budget", budget_tokens: 100 });
   const rejected: readonly (readonly [object, string])[] = [
-    [day, "say whom the cap limits"],
-    [{ ...day, each: "owner", user: "ada" }, "say whom the cap limits"],
-    [{ ...day, each: "session" }, "each is owner, user or tag:NAME"],
-    [{ ...day, each: "tag:" }, "each is owner, user or tag:NAME"],
+    [day, "whom the cap limits"],
+    [{ ...day, each: "owner", user: "ada" }, "whom the cap limits"],
+    [{ ...day, each: "session" }, "`each` must be owner, user or tag:NAME"],
+    [{ ...day, each: "tag:" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, each: `tag:${"x".repeat(65)}` }, "each"],
-    [{ ...day, each: "tag:a b" }, "each is owner, user or tag:NAME"],
+    [{ ...day, each: "tag:a b" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, tag: "project" }, "NAME=VALUE"],
     [{ ...day, tag: "a=b=c" }, "NAME=VALUE"],
     [{ ...day, user: "a\0b" }, "NUL"],
@@ -85,9 +85,9 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     [{ ...day, user: "x".repeat(1_000_000) }, ""],
     [{ ...day, owner: "" }, "owner"],
     [{ ...day, each: "user" }, "pass optional"],
-    [{ ...day, each: "owner", optional: true }, "leave out optional"],
-    [{ ...day, user: "ada", optional: true }, "leave out optional"],
-    [{ ...day, user: "ada", values: 3 }, "leave out values"],
+    [{ ...day, each: "owner", optional: true }, "remove `optional`"],
+    [{ ...day, user: "ada", optional: true }, "`optional` is only for caps that count each value"],
+    [{ ...day, user: "ada", values: 3 }, "`values` is only for caps that count each value"],
     [{ ...day, each: "owner", values: 10_001 }, "values"],
     [{ ...day, each: "owner", values: 0 }, "values"],
     [{ ...day, each: "owner", values: 1.5 }, "values"],
@@ -100,7 +100,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     [{ ...day, each: "owner", key: "slu_nothing", account: "acc_1" }, "not both"],
     [{ ...day, each: "owner", key: "key_nothing" }, "key"],
     [{ ...day, each: "owner", account: "nothing" }, "account"],
-    [{ ...day, each: "owner", key: key.id, mode: "credit" }, "leave out mode"],
+    [{ ...day, each: "owner", key: key.id, mode: "credit" }, "remove `mode`"],
     [{ ...day, each: "owner", key: key.id, limit: 0.5 }, "whole number"],
     [{ ...day, each: "owner", mode: "euros" }, "mode"],
     [{ ...day, each: "owner", colour: "red" }, "colour"],
@@ -116,10 +116,10 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   const { id } = await admin.post<CapDetailView>("/caps", { ...day, each: "owner" });
   const one = await admin.post<CapDetailView>("/caps", { ...day, owner: "ada" });
   expect(await refused(admin, "/caps", { ...day, limit: 9, each: "owner" })).toContain(
-    `${id}, limits the same`,
+    `${id}, already limits the same`,
   );
   expect(await refused(admin, `/caps/${id}`, {}, "PATCH")).toMatch(/nothing to change/i);
-  expect(await refused(admin, `/caps/${one.id}`, { values: 3 }, "PATCH")).toMatch(/leave out values/);
+  expect(await refused(admin, `/caps/${one.id}`, { values: 3 }, "PATCH")).toMatch(/`values` is only for/);
   expect(await refused(admin, "/caps/cap_nothing", { limit: 3 }, "PATCH")).toMatch(
     /cap cap_nothing does not exist/i,
   );

@@ -95,7 +95,7 @@ describe("every operation of the document", () => {
     const { error } = (await refused.json()) as { error: { code: string; message: string } };
     expect([error.code, error.message]).toEqual([
       "role_needed",
-      "You are signed in as vera@example.com; this needs the role `admin`, which an operator can give you.",
+      "You are signed in as vera@example.com; this needs the role `admin`, which an operator can assign.",
     ]);
   });
 });

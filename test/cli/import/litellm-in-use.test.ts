@@ -50,7 +50,7 @@ litellm_settings:
       "gpt-4o, o3, vectors, dated: no price in the file; using the list prices of the built-in catalog",
     ],
     dropped: [
-      "litellm_settings.drop_params: Sluice names each field that a provider does not take in its response headers",
+      "litellm_settings.drop_params: the response headers list the fields that a provider does not support",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create keys with `sluice keys create`",
       "general_settings.database_url: Sluice has a database of its own ([store] url for PostgreSQL); create keys with `sluice keys create`",
     ],

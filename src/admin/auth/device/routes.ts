@@ -16,7 +16,11 @@ export const deviceRoutes: readonly AdminRoute[] = [
       return view(call, await findGrant(call.deps, call.caller, call.query.user_code));
     },
   ),
-  decision("approve", "approved", "Let a terminal have a key of your own, or a program work in your name"),
+  decision(
+    "approve",
+    "approved",
+    "Approve a terminal's request for a key, or a program's sign-in in your name",
+  ),
   decision("deny", "denied", "Deny a terminal a key or a sign-in"),
 ];
 

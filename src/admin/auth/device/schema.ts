@@ -12,8 +12,10 @@ export const deviceView = Type.Object({
   address: text("The address of the terminal."),
   is_own_address: flag("Whether this call comes from the same address."),
   purpose: oneOf(["key", "sign_in"]),
-  client: nullable(text("What requests a sign-in, as it calls itself. This is not verified.")),
-  device: nullable(text("What the terminal calls itself. This is not verified.")),
+  client: nullable(
+    text("The program that requests a sign-in, by the name that it sends. This is not verified."),
+  ),
+  device: nullable(text("The terminal's name, as it sends it. This is not verified.")),
   requested_at: moment,
   expires_at: moment,
 });

@@ -28,7 +28,7 @@ async function endSessions(deps: AdminDeps, signIn: OidcSignIn, request: Request
   try {
     token = await signIn.readLogoutToken(oidc, text, deps.clock.wallMs());
   } catch (error) {
-    reportFailure(deps, "a logout notice of the identity provider was rejected", error);
+    reportFailure(deps, "a logout notice from the identity provider was rejected", error);
     return rejected(`The logout token is not valid: ${causeText(error)}.`);
   }
   const { sessions } = deps.guard;

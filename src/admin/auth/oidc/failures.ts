@@ -36,7 +36,7 @@ export function callbackFailure(error: unknown): SignInRejected {
     const message =
       oauthError === "access_denied"
         ? "The identity provider denied you access (access_denied). Ask its operator for access to this application, or use another account."
-        : `The identity provider refused this sign-in (${oauthError}). ${askOperator} the client's settings there.`;
+        : `The identity provider rejected this sign-in (${oauthError}). ${askOperator} the client's settings there.`;
     return new SignInRejected(401, message, error);
   }
   if (oauthError === "invalid_client" || oauthError === "unauthorized_client") {

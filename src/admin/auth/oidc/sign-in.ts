@@ -226,7 +226,7 @@ const unseen = /^\s|\s$|\p{C}/u;
 export function personIn(claims: JsonObject, settings: OidcSettings): Person {
   const user = claims[settings.userClaim];
   if (typeof user !== "string" || user === "" || unseen.test(user)) {
-    throw new SignInRejected(401, `The identity provider did not say your \`${settings.userClaim}\`.`);
+    throw new SignInRejected(401, `The identity provider did not return your \`${settings.userClaim}\`.`);
   }
   if (settings.userClaim === "email" && claims["email_verified"] !== true && !settings.trustEmail) {
     throw new SignInRejected(401, "The identity provider has not verified your e-mail address.");

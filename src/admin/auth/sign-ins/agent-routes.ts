@@ -67,7 +67,7 @@ async function lookAfresh(
 function notSignedIn({ keys }: AdminDeps, bearer: string): GatewayError {
   const token = keys.signIns.ofToken(bearer);
   if (token?.problem != null) return signInOver(token.problem);
-  return new GatewayError("invalid_credentials", "Sign in, and send the access token as a bearer.");
+  return new GatewayError("invalid_credentials", "Sign in, and send the access token as a bearer token.");
 }
 
 /** The checksum changes with the settings, so 304 is only for a client that has exactly these. */

@@ -53,7 +53,7 @@ export const endTexts: Readonly<Record<SignInEndReason, string>> = {
   revoked: "revoked by an operator",
   reused: "a refresh token was used twice",
   replaced: "replaced by newer sign-ins",
-  no_role: "the person has no role any more",
+  no_role: "the person no longer has a role",
   key_revoked: "its key was revoked",
   unused: "not used for too long",
   too_old: "older than `max_age`",

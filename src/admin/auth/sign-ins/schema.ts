@@ -5,8 +5,8 @@ import { body, counted, listOf, moment, nullable, oneOf, text } from "../../rout
 export const signInView = Type.Object({
   id: text("`sgn_…`."),
   person: text("Who signed it in."),
-  client: nullable(text("What the program calls itself. This is not verified.")),
-  device: nullable(text("What its machine calls itself. This is not verified.")),
+  client: nullable(text("The program's name, as it sends it. This is not verified.")),
+  device: nullable(text("The machine's name, as it sends it. This is not verified.")),
   address: text("Where it was signed in from."),
   key: nullable(text("The prefix of the key that all sign-ins of the person use.")),
   began_at: moment,

@@ -69,7 +69,7 @@ const thenAlwaysText = "even if they continue a stored response, or the denied m
 function addCommand(terminal: Terminal): Command {
   return newDataCommand("add", "Limit what each value of a label, or one of them, spends")
     .argument("<cap>", "20/day, 100/week or '40/month:claude-opus-*', in credits or tokens", writtenCap)
-    .option("--each <label>", "count each value apart: owner, user or tag:NAME", countedLabel)
+    .option("--each <label>", "count each value separately: owner, user or tag:NAME", countedLabel)
     .option("--owner <owner>", "only the keys of this owner")
     .option("--user <user>", "only this end user")
     .option("--tag <name=value>", "only requests with this tag")
@@ -120,7 +120,7 @@ function addCommand(terminal: Terminal): Command {
 
 function modeOf(text: string): "credit" | "token_budget" {
   if (text === "credit" || text === "token_budget") return text;
-  throw new InvalidArgumentError("Write credit or token_budget.");
+  throw new InvalidArgumentError("Use credit or token_budget.");
 }
 
 function listCommand(terminal: Terminal): Command {
@@ -225,7 +225,7 @@ function updateCommand(terminal: Terminal): Command {
     .option("--values <n>", "how many values to count in a period", wholeNumber)
     .option("--then <model>", "run requests that it denies on this model; none to reject them")
     .option("--then-always", thenAlwaysText)
-    .option("--no-then-always", "reject those that are better off on the denied model")
+    .option("--no-then-always", "reject requests that are better off on the denied model")
     .examples("sluice caps update cap_0f3K9xTz --limit 30/day")
     .action(async (id: string, { limit, values, then: model, thenAlways, ...options }: UpdateOptions) => {
       const body = {

@@ -93,12 +93,12 @@ function checkMode({ mode, account, budget_tokens: budget, period, credit }: New
 /** Changes a key, and shows it. */
 function change<Fields extends object>(
   entry: OperationEntry<KeyView, Fields & { key: string }>,
-  done: "updated" | "rotated" = "updated",
+  done: (key: string) => string = () => "updated",
 ) {
   return operation<KeyView, Fields & { key: string }>({
     ...entry,
     document: (view, { client }) => keyDocument(view, client.place),
-    show: (view, call) => showKey(view, call, done),
+    show: (view, call) => showKey(view, call, done(call.given.key)),
   });
 }
 
@@ -168,5 +168,5 @@ export const keysRotateCommand = change<{ grace_seconds: number }>(
       return `The old secret of ${prefix} stops working immediately. Rotate it?`;
     },
   },
-  "rotated",
+  (key) => `rotated ${key}: now`,
 );

@@ -42,7 +42,7 @@ const topUpCommand = operation<EnteredKey, CreditFields & { key: string }>({
     ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
   ],
   document: withPlace,
-  show: (entered, call) => showEntered(entered, call, "top-up", `got ${creditsShown(call.given.amount)}`),
+  show: showEntered,
 });
 
 const adjustCommand = operation<EnteredKey, CreditFields & { key: string }>({
@@ -56,25 +56,19 @@ const adjustCommand = operation<EnteredKey, CreditFields & { key: string }>({
     'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',
   ],
   document: withPlace,
-  show(entered, call) {
-    const { amount } = call.given;
-    const change = `${amount < 0 ? "-" : "+"}${creditsShown(Math.abs(amount))}`;
-    showEntered(entered, call, "adjustment", `was adjusted by ${change}`);
-  },
+  show: showEntered,
 });
 
 function showEntered(
   entered: EnteredKey,
-  { given: { reference }, terminal: { style, print } }: EnteredCall<CreditFields>,
-  entryName: string,
-  done: string,
+  { given: { amount, reference }, terminal: { style, print } }: EnteredCall<CreditFields>,
 ): void {
   const { prefix, postpaid, repeated } = entered;
   const balance = postpaid ? balanceText(entered) : `the balance is ${balanceText(entered)}`;
   print(
     repeated
-      ? `${style.warn("=")} ${prefix} had this ${entryName} already (${reference}); ${balance}`
-      : `${style.good("✓")} ${prefix} ${done} credits; ${balance}`,
+      ? `${style.warn("=")} ${prefix} already has an entry with this reference (${reference}); ${balance}`
+      : `${style.good("✓")} ${prefix}: ${amount < 0 ? "-" : "+"}${creditsShown(Math.abs(amount))} credits; ${balance}`,
   );
 }
 
@@ -98,7 +92,7 @@ function statusCommand(
       terminal.print(
         changed
           ? `${style.good("✓")} ${prefix} is ${status}`
-          : `${style.dim("=")} ${prefix} was ${statuses[verb]} already`,
+          : `${style.dim("=")} ${prefix} was already ${statuses[verb]}`,
       );
       if (status !== "expired") return;
       terminal.note(

@@ -79,7 +79,7 @@ function selectProviders(
   if (provider !== undefined) return [provider];
   if (named.providers.includes(name))
     throw new CommandError(
-      `provider "${name}" has no usable key; \`sluice config check\` says what is missing`,
+      `provider "${name}" has no usable key; \`sluice config check\` shows what is missing`,
     );
   throw new CommandError(unknownProvider(name, named.providers));
 }

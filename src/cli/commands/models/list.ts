@@ -15,7 +15,7 @@ type Options = DataOptions & CsvOption & { readonly all?: true };
 
 export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newOperationCommand("list", "List the models that the gateway serves, with their prices"))
-    .option("--all", "also models that lists leave out, such as dated ids")
+    .option("--all", "also models that lists do not show, such as dated ids")
     .examples(
       ["sluice models list", "of the gateway on this data folder, or of the file if none runs"],
       ["sluice models list --config new.toml", "of this file"],

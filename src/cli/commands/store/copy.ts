@@ -99,7 +99,10 @@ export function storeReopenCommand(terminal: Terminal): Command {
     .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
     .option("--yes", "skip confirmation")
     .examples(["sluice store reopen --at ./sluice-data", "use the source again"])
-    .addHelpText("after", "\nWhat has happened in the copy since is not there: stop its gateways first.")
+    .addHelpText(
+      "after",
+      "\nChanges made in the copy since then are not in it: stop the copy's gateways first.",
+    )
     .action(async (options: ReopenOptions) => {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");
       const place = locationOf(options.at, options, terminal);

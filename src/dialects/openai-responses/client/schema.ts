@@ -42,7 +42,7 @@ export const compactRequest = Type.Object({
   input: optional(Type.Union([Type.String(), arrayOfObjects])),
   previous_response_id: optional(Type.String()),
   instructions: optional(Type.String()),
-  stream: optional(Type.Literal(false, { description: "It is answered whole." })),
+  stream: optional(Type.Literal(false, { description: "The response is not streamed." })),
 });
 
 export const compactResponse = Type.Object({
