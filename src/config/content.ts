@@ -5,10 +5,7 @@ import { ConfigError, ProblemList } from "./problems.ts";
 import { findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
 
-/**
- * The key of recorded content, for commands that need nothing else of the configuration; null if there is none. Another reference may
- * be named in its place.
- */
+/** The key of recorded content, for commands that need no other setting; null if there is none. `reference` replaces the configured one. */
 export function locateContentKey(options: SourceOptions, reference?: string): Uint8Array | null {
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);

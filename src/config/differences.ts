@@ -13,14 +13,14 @@ export interface ConfigDifference {
   readonly needs_restart: boolean;
 }
 
-/** What would be different with the second one, in the order in which it is written; what it does not have comes last. */
+/** The differences between two configurations, in the order of the second; what only the first has comes last. */
 export function configDifferences(before: JsonObject, after: JsonObject): ConfigDifference[] {
   return namesOf(before, after).flatMap((section) =>
     compare([section], before[section] ?? empty(after[section]), after[section] ?? empty(before[section])),
   );
 }
 
-/** A section that is not there is one without anything in it, so that each of its fields is named. */
+/** Stands for a missing section, so that the comparison lists each of the other section's fields. */
 function empty(other: Json | undefined): Json | undefined {
   if (isObject(other)) return {};
   return Array.isArray(other) ? [] : undefined;

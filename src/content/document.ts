@@ -60,12 +60,12 @@ export interface RecordingEnd {
   readonly id: string;
   /** When the request began. */
   readonly atMs: number;
-  /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
+  /** Usage in the client's format, for a joined stream that was sent without it; null if the stream has it, or it is unknown. */
   readonly usage: Json;
   readonly facts: EndFacts;
 }
 
-/** Many requests of a client have the same. */
+/** Often the same for many requests of a client, so its JSON is cached. */
 export interface EndFacts
   extends Pick<ContentDocument, "model" | "key" | "labels" | "route" | "status" | "outcome" | "dropped"> {
   /** For the store, and not in the document. */

@@ -35,7 +35,7 @@ export function makeDocument(content: CollectedContent, redactor: Redactor): Uin
 
 interface WrittenDocument {
   readonly document: Buffer;
-  /** Where the request begins. What is before it is clean. */
+  /** Where the request begins. The bytes before it need no redaction. */
   readonly bodiesFrom: number;
 }
 

@@ -6,9 +6,9 @@ const ownMark = Buffer.from("slu");
 
 /** Finds and removes secrets. */
 export class Redactor {
-  /** As they are, and as JSON writes them: text can be JSON itself, such as a tool's arguments. */
+  /** Plain, and escaped as in JSON: text can be JSON itself, such as a tool's arguments. */
   readonly #secrets: readonly string[];
-  /** The bytes of JSON that has one of those in a text. */
+  /** Matches the secrets in the bytes of JSON. */
   readonly #written: readonly Buffer[];
 
   constructor(secrets: readonly string[]) {

@@ -7,9 +7,9 @@ export interface TruncatedText {
 }
 
 const mark = "…";
-/** Each writes all of it once more. */
+/** Each cut serializes the whole value again. */
 const maxListCuts = 16;
-/** A string is not cut to less. */
+/** The shortest length that a string is cut to. */
 const minKeptChars = 16;
 
 /** The JSON text of a value, cut inside its long strings, and then in its lists, until it has no more than `max` bytes. */
@@ -34,7 +34,7 @@ export function truncateToBytes(value: Json, max: number): TruncatedText {
   return { json, cut: bytes - Buffer.byteLength(json) };
 }
 
-/** The length that the longest strings have to be cut to, so that `excess` bytes go. */
+/** The length to cut the longest strings to, so that at least `excess` bytes are removed. */
 function longestKept(value: Json, excess: number): number {
   const lengths: number[] = [];
   visitStrings(value, (text) => void (text.length > minKeptChars && lengths.push(text.length)));

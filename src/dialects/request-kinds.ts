@@ -45,10 +45,10 @@ interface RequestForm {
   readonly dialect: ClientDialectName;
   /** Where a request of the Responses API has its items, if not in `input`. */
   readonly items?: ItemsField | undefined;
-  /** It may have as many, whatever the limit of members is. */
+  /** Maximum number of token ids, which the limit of members does not count. */
   readonly maxTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
-  /** What it has in place of a form's files. */
+  /** The files in a JSON request, which a form has as parts. */
   readonly filesIn?: MeteredRoute["filesIn"] | undefined;
   /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
   check?(body: JsonObject): void;
@@ -69,7 +69,7 @@ function formOf(kind: RequestKind): RequestForm {
   return form;
 }
 
-/** The dialect in which a request of this kind speaks of models, messages and tools. */
+/** The dialect of this kind of request. */
 export function dialectOf(kind: RequestKind): ClientDialectName {
   return formOf(kind).dialect;
 }

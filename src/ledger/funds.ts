@@ -84,7 +84,7 @@ export class Funds {
     for (const entry of changes.entries) this.account(entry.accountId).credit(entry.amount);
   }
 
-  /** The latest time that anything counts at. */
+  /** The latest time at which a period or day with an amount begins. */
   latestMs(): number {
     let latestMs = 0;
     for (const account of this.#accounts.values()) {
@@ -100,7 +100,7 @@ export class Funds {
     return latestMs;
   }
 
-  /** Where a hold counts. One that counts more than an hour ahead counts now. */
+  /** The period of a hold. If its clock was more than an hour ahead, the current period. */
   presentOf<Held extends BilledItem & Pick<HeldAmount, "periodStartMs" | "countedAtMs">>(
     hold: Held,
     nowMs: number,

@@ -1,17 +1,17 @@
 import { ChurnMap } from "../base/collections/churn-map.ts";
 import { startDeadline } from "../base/loop/deadline.ts";
 
-/**
- * Limits concurrency. Beyond the limit a few callers may wait briefly, in FIFO order. The rest are rejected at once,
- * because a long queue only turns overload into timeouts. Entering below the limit is one comparison and allocates
- * nothing.
- */
 export interface GateOptions {
   readonly limit: number;
   readonly queueLimit: number;
   readonly waitMs: number;
 }
 
+/**
+ * Limits concurrency. Beyond the limit a few callers may wait briefly, in FIFO order. The rest are rejected at once,
+ * because a long queue only turns overload into timeouts. Entering below the limit is one comparison and allocates
+ * nothing.
+ */
 export class Gate {
   readonly #options: GateOptions;
   readonly #queue: ((entered: boolean) => void)[] = [];

@@ -30,7 +30,7 @@ export function* query<Row>(text: string, parameters: readonly Parameter[] = [])
   return (yield { text, parameters }) as Row[];
 }
 
-/** How a database is reached by whatever works the same in every one. */
+/** Database access for code that SQLite and PostgreSQL share. */
 export interface Queries {
   /** One statement that changes nothing. */
   readonly read: Query;

@@ -74,10 +74,10 @@ export interface GenerationPlan extends Plan {
   /** Strips signatures of earlier reasoning from further attempts. False if there is nothing left to strip. */
   dropSignatures(): boolean;
   /**
-   * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
-   * the one that was used; null if the provider needs none.
+   * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of the
+   * credential that was used; null if the provider needs none. `wasSent`: the client disconnected after the whole request was sent.
+   * `reported`: the usage that the provider reported before it failed.
    */
-  /** `wasSent`: the client cancelled it when the whole request was already sent. `reported`: what it had said was used before it failed. */
   attemptFailed(
     deployment: Deployment,
     record: AttemptRecord,

@@ -30,9 +30,9 @@ export interface UsageReport {
   /** Display name, such as `OpenAI's usage`. */
   readonly name: string;
   readonly tells: readonly ReportMetric[];
-  /** The address below the provider's, of whole days; `page` is what the page before says, null for the first. */
+  /** The path of a page of the report, for whole UTC days. `page` is the previous page's cursor; null for the first. */
   path(fromDay: number, throughDay: number, page: string | null): string;
-  /** Whether this is one of its results, and not another report's. */
+  /** Whether a result is from this report. */
   recognises(result: JsonObject, bucket: JsonObject): boolean;
   dayOf(bucket: JsonObject): number;
   read(result: JsonObject): Omit<UsageReportLine, "day">;

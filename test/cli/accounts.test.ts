@@ -110,7 +110,7 @@ describe("accounts", () => {
     await sluiceJson(place, "accounts", "create", "--mode", "credit", "--label", "atlas");
     const topUp = ["accounts", "topup", "atlas", "5", "--reference", "invoice-7"];
     const first = await sluice(place, ...topUp);
-    expect(first.stdout).toContain("✓ atlas: +5 credits");
+    expect(first.stdout).toContain("✓ atlas: +5.00 credits");
     expect(first.stderr).not.toContain("closed");
     const again = await sluice(place, ...topUp);
     expect(again.stdout).toContain(

@@ -33,7 +33,7 @@ export async function mapInTurns<Item, Mapped>(
   return mapped;
 }
 
-/** Filters a list so many items at a time. Most of the work is the test, so it is the items that count. */
+/** Filters a list in chunks, and yields to the event loop between them. A chunk is a number of tested items, not of matches. */
 export async function filterInTurns<Item>(
   items: Iterable<Item>,
   matches: (item: Item) => boolean,

@@ -4,15 +4,15 @@ export interface PacerLimits {
   /** Milliseconds of an iteration that waiting callers share. Without it, one caller resumes per iteration. */
   readonly budgetMs?: number;
   /**
-   * This many calls of `take` in an iteration need not wait, and of those that wait no more go on in one: most of what they do may come
-   * later, and is not measured. After a long iteration it is one for each millisecond, so that a crowd does not wait for many of those.
+   * Calls of `take` per iteration that pass without waiting, and the most waiting callers that resume in one: their later work is not
+   * measured. After a long iteration, one resumes per millisecond of it.
    */
   readonly free?: number;
 }
 
 /**
- * Spreads work over iterations of the event loop, so that none takes long however many callers come at once: those that have to
- * wait go on in the order in which they came, in as many iterations as it takes.
+ * Spreads work over iterations of the event loop, so that none takes long however many callers come at once. Waiting callers
+ * resume in FIFO order.
  */
 export class LoopPacer {
   readonly #budgetMs: number;

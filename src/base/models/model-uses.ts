@@ -12,12 +12,12 @@ export const modelUses = [
 
 export type ModelUse = (typeof modelUses)[number];
 
-/** A model that does not say serves this. */
+/** Default of a model's `serves`. */
 export const usualUses: readonly ModelUse[] = ["generation"];
 
 /**
- * Whether a price of input or output tokens is shown, in USD. A model that writes has one even where it is 0; another may be
- * charged by the minute or the image alone, and then 0 says nothing.
+ * Whether to show a price of input or output tokens, in USD. A model that generates text has one even if it is 0. Other models
+ * can be charged by the minute or the image alone, and 0 then means no price.
  */
 export function showsTokenPrice(serves: readonly string[], usd: number): boolean {
   return usd > 0 || serves.includes("generation") || serves.includes("completions");

@@ -9,9 +9,9 @@ export type CountInput = readonly string[] | Uint8Array;
 export interface CountJob {
   readonly id: number;
   readonly what: CountInput;
-  /** Whether what there may be beyond the usual is included. */
+  /** Whether to count an upper bound instead of the usual number. */
   readonly isAtMost: boolean;
-  /** Whether Claude reads it, in front of whose tools Anthropic puts a text of its own. */
+  /** Whether Claude reads it: Anthropic adds a system text before the tools. */
   readonly isForClaude: boolean;
   readonly budgetMs: number;
 }

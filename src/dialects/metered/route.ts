@@ -33,23 +33,23 @@ export interface MeteredRoute {
   readonly sidePrices?: readonly string[];
   /** A request may name no model: the first one that serves the route is used then. */
   readonly modelIsOptional?: true;
-  /** Names of fields that mean something else here than in a generation, where they have a price or none. */
+  /** Fields that have a price, or none, in a generation, and a different meaning here. */
   readonly ownFields?: readonly string[];
-  /** How providers are asked, by the names that vendors give for it. */
+  /** How providers are called, by the vendors' names for their formats. */
   readonly formats: Readonly<Record<string, MeteredFormat>>;
   /** How a stream of it is read; absent if it never streams. A stream that a client leaves is charged for what was produced. */
   readonly streams?: MeteredStreams;
   /** Whether a request asks for a stream, if not by `stream`. */
   isStreamed?(body: JsonObject): boolean;
-  /** Its provider finishes and bills what it has begun, so a client that leaves a stream does not end that either. */
+  /** The provider finishes and bills a started stream, so a disconnect does not cancel it. */
   readonly outlivesClient?: true;
-  /** Answers may be sound or plain text, too. */
+  /** Responses can also be audio or plain text. */
   readonly answersAnyType?: true;
-  /** Such answers leave as they come. What they cost follows from the request alone. */
+  /** Responses of such types are relayed as they arrive. Their cost depends on the request alone. */
   readonly relaysBytes?: true;
   /** Requests can be forms with files, with the fields of the schema. Absent if they are always JSON. */
   readonly takesForms?: FormFields;
-  /** What JSON has in place of a form's files. */
+  /** The files in a JSON request, which a form has as parts. */
   filesIn?(request: RouteBody): readonly FormFile[];
   /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
   check?(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void;

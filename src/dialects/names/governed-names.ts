@@ -113,7 +113,7 @@ export type Mention =
   | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill" | "voice")
   | ("address" | "tools" | "type" | "speech");
 
-/** Fields with ids of what one vendor keeps for an account. */
+/** Fields with ids of objects that a single vendor stores per account. */
 const vendorIds: ReadonlyMap<string, readonly FieldVendor[]> = new Map([
   ["collection_ids", ["xAI"]],
   ["library_ids", ["Mistral"]],
@@ -126,13 +126,13 @@ export function vendorsOfId(name: string): readonly FieldVendor[] | null {
   return vendorIds.get(name) ?? null;
 }
 
-/** Fields with ids of what is kept for an account. A tunnel leads to the operator's own servers. */
+/** Fields with ids of objects that vendors store per account. `tunnel_id` reaches the operator's own servers. */
 const storedThings = [
   ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids", "tunnel_id"],
   ...["previous_image_id", ...vendorIds.keys()],
 ].map((name) => [name, "id"] as const);
 
-/** Images and files are sent by their addresses under many names, which all end like this. */
+/** Vendors have many names for the URL of an image or a file. All end like this. */
 const addressName = /ur[il]$/i;
 
 const mentions = {
@@ -201,7 +201,7 @@ function billedAt(place: Place, name: string): BilledField | null {
   return place === "google" ? googleField(name) : billedField(name, place === "top");
 }
 
-/** Forms have lists under such names, and some servers take the last of one for the value. */
+/** Form lists are named `field[]`. Some servers read the last item of one as `field`. */
 const inBrackets = /\[[^\]]*\]$/;
 const listName = "include[]";
 

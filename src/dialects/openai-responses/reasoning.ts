@@ -25,7 +25,7 @@ export function readReasoning(item: JsonObject): IrReasoning[] {
     : [{ type: "reasoning", parts, signature }];
 }
 
-/** By which OpenAI recognises its own reasoning when it is replayed. */
+/** The signature that lets OpenAI accept its own reasoning when it is replayed. */
 export function signatureOf(item: JsonObject, raw: boolean): ReasoningSignature & { maker: "openai" } {
   return {
     maker: "openai",

@@ -116,13 +116,13 @@ export class UsageSide {
 export interface ReportedSoFar {
   /** The latest usage. */
   readonly partialUsage: ReportedUsage | null;
-  /** The most output so far, but for what a first event claims before there is any. */
+  /** Highest reported output, without what a first event claims before any output. */
   readonly reportedOutput: number;
 }
 
 /**
- * A stream reports running totals: what it has said was written stays written. A later input replaces an earlier one, which may
- * have been an estimate, but for a zero: some servers fill that in for what they have reported before.
+ * A stream reports running totals, so output never decreases. A later input replaces an earlier one, which may have been an estimate.
+ * A zero does not: some servers send 0 for what they reported before.
  */
 export function runningTotal(before: ReportedSoFar, usage: ReportedUsage): ReportedUsage {
   const { partialUsage: known, reportedOutput } = before;

@@ -135,7 +135,7 @@ export class DestinationPrices {
     );
   }
 
-  /** Where nothing has a price, nothing costs. */
+  /** Whether all deployments have the price. Without any price, only free models pass. */
   #have(deployments: readonly DeploymentSettings[], find: (price: Price) => unknown): boolean {
     const { free } = this.destination.model;
     return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));

@@ -1,9 +1,9 @@
 import type { HostedToolName, ToolCalls } from "../../base/usage/hosted-tools.ts";
 
-/** How many calls of a hosted tool are held for, where the request does not bound them. */
+/** Calls per hosted tool that a hold covers if the request sets no limit. */
 const assumedCalls = 5;
 
-/** A hold covers at most this many. A request may allow more, and is charged for them. */
+/** Calls that a hold covers at most. A request can allow more, and is charged for them. */
 const maxCallsHeld = 1000;
 
 export function heldCalls(maxUses: number | null): number {

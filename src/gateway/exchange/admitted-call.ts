@@ -37,7 +37,7 @@ export class AdmittedCall implements JobOwner {
     return this.exchange.isOver;
   }
 
-  /** Waits a while for the memory for something large that is to be read. Rejects if the exchange has ended meanwhile. */
+  /** Waits for memory for a large body. Rejects if the exchange ends first. */
   async awaitMemory(bytes: number): Promise<void> {
     if (bytes < largeBodyBytes) return;
     const { exchange } = this;

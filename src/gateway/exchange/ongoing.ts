@@ -19,7 +19,7 @@ const shortQueue = { queueLimit: 64, waitMs: 500 };
 
 interface SlotlessCall {
   readonly exchange: Exchange;
-  /** Ends the wait for work that does not end with its exchange. */
+  /** Interrupts a wait for work that does not observe the exchange's signal. */
   interrupt?(error: GatewayError): void;
 }
 

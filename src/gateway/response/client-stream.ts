@@ -74,7 +74,7 @@ export class ClientStream {
     return promise;
   }
 
-  /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */
+  /** Call this periodically. Reading the clock on each write would cost as much as the write. */
   noteWrites(nowMs: number): void {
     if (this.#hasWrittenPiece) {
       this.#longestGapMs = this.longestGapUntil(nowMs);
@@ -86,7 +86,7 @@ export class ClientStream {
     this.#hasWrittenPiece = this.#hasWritten = false;
   }
 
-  /** The longest time without a piece so far, or more: of each piece is known only between which `noteWrites` it was written. */
+  /** An upper bound of the longest time without a piece so far: a piece was written between two calls of `noteWrites`. */
   longestGapUntil(nowMs: number): number {
     return Math.max(this.#longestGapMs, nowMs - this.#pieceSinceMs);
   }

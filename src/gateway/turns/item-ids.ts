@@ -78,12 +78,12 @@ export function isMinted({ type, id }: TurnItem): boolean {
   return id !== null && minted.test(id) && type !== "item_reference";
 }
 
-/** As it came without an id. A provider refuses ids that do not begin as its own do. */
+/** Removes an id that Sluice minted: providers reject ids with an unknown prefix. */
 export function withoutMinted(item: TurnItem): TurnItem {
   return isMinted(item) ? { ...item, raw: patchMembers(item.raw, { id: undefined }) } : item;
 }
 
-/** In characters, each of which may take nine in a path. */
+/** In characters. Encoded in a path, one can take nine. */
 const maxIdLength = 512;
 
 /** Whether clients can request the item by its id, which must then be a valid path segment. */
@@ -91,7 +91,7 @@ export function isAddressable({ id }: TurnItem): boolean {
   return id === null || (id.length <= maxIdLength && isPlainSegment(id));
 }
 
-/** Each with an id that it can be asked for by, and that no other has: some servers give all their items the same. */
+/** Items with unique ids that clients can request them by: some servers send the same id for all items. */
 export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
   const group = newGroup();
   const ids = new Set<string | null>([null]);

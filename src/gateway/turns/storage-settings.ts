@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/settings.ts";
 
-/** It is read as a whole, whatever little is added to it, and that must not delay others. */
+/** Each change reads the whole conversation, so its size is limited. */
 const maxConversationBytes = 8 * 1024 * 1024;
 
 /** Whether the gateway keeps responses for the clients that continue them. */

@@ -33,17 +33,17 @@ export class CreateCall implements ClientCall, DirectController {
   readonly body: Uint8Array;
   readonly route: Route;
   readonly address: string;
-  /** A proxy that has passed on the handshake repeats no frame elsewhere: a draining gateway refuses it. */
+  /** A proxy cannot resend a frame to another gateway, so a draining gateway rejects it. */
   readonly isForwarded = false;
   readonly remembered: RememberedTurns;
-  /** The conversation up to its response; null as long as that has not ended properly. */
+  /** The conversation including its response; null until that has ended without an error. */
   answered: readonly Turn[] | null = null;
   isKeyRefused = false;
   readonly #carrier: Carrier;
   readonly #streamId: string | null;
   readonly #leaving = new AbortController();
   #source: StreamSource | null = null;
-  /** Set while something large is on its way, which all that follows waits for. */
+  /** The pending write of a large frame; later frames wait for it. */
   #sending: Promise<number> | null = null;
   #conversation: readonly Turn[] | null = null;
 

@@ -22,7 +22,7 @@ const maxErrorBytes = 64 * 1024;
 const maxQueuedBytes = 64 * 1024;
 
 /**
- * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
+ * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `OpenedCall` that the gateway reads
  * from. Its states are described in call-state.ts.
  */
 export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {

@@ -22,7 +22,7 @@ interface FieldText {
   readonly label: string;
   readonly placeholder?: string;
   readonly hint?: string;
-  /** What a complaint calls it, if not by its label. */
+  /** Its name in error messages, if not the label. */
   readonly subject?: string;
 }
 

@@ -8,15 +8,15 @@ const rates: readonly (readonly [mark: string, perSecond: (start: Buffer) => num
   ["\x7fFLAC", (start) => start.readUIntBE(55, 3) >>> 4],
 ];
 
-/** As many packets of one byte each are looked at in a few milliseconds. */
+/** Even if each packet is one byte, these are read in a few milliseconds. */
 const maxWalkedBytes = 256 * 1024;
 const headerBytes = 27;
 const isContinued = 1;
 const fullSegment = 255;
 
 /**
- * By the samples that have been played at the end of its last page. The sender writes that, so the packets of Opus are counted, too:
- * a length below half of what they play is implausible, so ignored.
+ * The duration, from the last page's granule position. The sender writes that position, so Opus packets are counted too: a duration
+ * below half of what they play is implausible, so ignored.
  */
 export function oggSeconds(start: Buffer, end: Buffer, bytes: number): number {
   const codec = rates.find(([mark]) => start.toString("latin1", 28, 28 + mark.length) === mark);
@@ -30,7 +30,7 @@ export function oggSeconds(start: Buffer, end: Buffer, bytes: number): number {
 
 interface Pages {
   bytes: number;
-  /** At the end of the last page in which a packet ends. */
+  /** Granule position of the last page that completes a packet. */
   samples: number;
   /** The duration of the packets, if they are Opus. */
   seconds: number;

@@ -41,7 +41,7 @@ function numberOf(bytes: Buffer, at: number, idBytes: number): number {
 
 /** Assumed for codecs other than Opus. */
 const secondsPerPacket = 0.02;
-/** Elements that are looked at, within milliseconds. */
+/** Maximum number of elements to parse; they take a few milliseconds. */
 const maxSteps = 30_000;
 /** A block's timestamp and flags, which follow its track number. */
 const blockHeaderBytes = 3;

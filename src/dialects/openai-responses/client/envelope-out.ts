@@ -9,7 +9,7 @@ export interface ResponseProgress {
   readonly status: "queued" | "in_progress" | "completed" | "incomplete" | "failed";
   /** Only if it is completed. */
   readonly completedAtSeconds?: number | null;
-  /** Why it is not. */
+  /** The reason, if the response is incomplete. */
   readonly incomplete?: string | null;
   readonly error?: JsonObject;
   readonly usage?: Usage | null;

@@ -8,12 +8,12 @@ type TextSource = "added" | "delta" | "whole" | "item" | "response";
 export class ItemTexts {
   readonly #byIndex = new Map<number, ItemText>();
   readonly #byId = new Map<string, ItemText>();
-  /** What the last event was about, unless that was its end. */
+  /** The last event's item, unless the event ended it. */
   #open: ItemText | null = null;
   /** The item of events with neither number nor id. */
   #unnamed: ItemText | null = null;
 
-  /** What is new of the text in an event. */
+  /** The new text of an event. */
   writtenIn(type: string, event: JsonObject): string {
     const { delta } = event;
     if (type.endsWith(".delta") && typeof delta === "string") return this.of(event).add("delta", delta);
@@ -34,7 +34,7 @@ export class ItemTexts {
     return typeof whole === "string" ? this.of(event).add("whole", whole) : "";
   }
 
-  /** An event that has neither is about the same item as the one before. */
+  /** An event without an index or an id belongs to the same item as the one before. */
   of(event: JsonObject): ItemText {
     const { type, output_index, item_id, item } = event;
     const index = numberOf(output_index);
