@@ -84,7 +84,7 @@ const nonsense: readonly (readonly [line: string, code: 1 | 2, said: string])[] 
   ["add 20/day:demo-large --each owner --then demo-smal", 1, 'did you mean "demo-small"'],
   ["add 20/day:big --each owner --then EMPTY", 1, "then"],
   ["add 20/day:big --each owner --then MEGABYTE", 1, "too large"],
-  ["add 20/day:big --each owner --then-always", 1, "then_always needs then"],
+  ["add 20/day:big --each owner --then-always", 1, "`then_always` needs `then`"],
   ["update", 2, "cap"],
   ["update EMPTY --limit 30/day", 1, "does not exist; run `sluice caps list`"],
   ["update cap_none --limit 30/day", 1, "cap cap_none does not exist"],

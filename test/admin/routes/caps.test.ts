@@ -125,7 +125,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   );
   expect(await refused(admin, "/caps/cap_nothing", {}, "DELETE")).toMatch(/cap cap_nothing does not exist/i);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1 })).toContain("note");
-  expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/why/i);
+  expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/needs a note/);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 0, note: "x" })).toContain("amount");
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, value: "a\0b", note: "x" })).toContain("NUL");
   expect(await refused(admin, `/caps/${one.id}/raise`, { amount: 1, value: "ben", note: "x" })).toContain(
