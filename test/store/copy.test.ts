@@ -39,9 +39,20 @@ else
       expect(first).toMatchObject({
         conversation: { id: "conv_1", request: bytes(300).toHex() },
         turns: { conversations: 1 },
+        caps: [
+          {
+            id: "cap_each",
+            values: [
+              { value: "ada@example.com", used: 90 },
+              { value: "ben", extra: 25 },
+            ],
+          },
+          { id: "cap_user", thenModel: "b", thenAlways: true, values: [{ value: "ü 例", used: 90 }] },
+          { id: "cap_tag", extra: 30, values: [{ value: "atlas", used: 90 }] },
+        ],
       });
 
-      const counts = { keys: 2, entries: 1_206, usage: 1_202 };
+      const counts = { keys: 2, entries: 1_207, usage: 1_203 };
       expect(await copy({ dir: source.dir }, at(database.url))).toEqual(counts);
       // PostgreSQL has no NUL in texts.
       const expected = JSON.parse(JSON.stringify(first).replaceAll("\\u0000", "\ufffd"));

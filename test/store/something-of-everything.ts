@@ -3,7 +3,7 @@ import { cursorOf } from "../../src/feed/cursor.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { NewValueCap, Store } from "../../src/store/store.ts";
 import { summarizeUsage, usageRecords } from "../support/usage.ts";
 import { attempt } from "./attempts.ts";
 import { keyRecord, outcomeRecordOf, type SettleItem, settleItem } from "./fixtures.ts";
@@ -54,6 +54,7 @@ export async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(credit.id, 5, { outcome: "cancelled" }), record: null },
     ofBudget(settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 40 })),
   ]);
+  await fillCaps(store, credit.id);
   await store.recordOutcomes([outcomeRecordOf(tokens.id, { alike: 4 })], [{ ...attempt(), day: 20_000 }]);
   await store.recordIssuedIds({
     keyId: credit.id,
@@ -83,6 +84,23 @@ export async function fill(store: GatewayStore): Promise<void> {
     target: null,
     detail: "y",
   });
+}
+
+/** Caps by value, one of them added after the charge that it counts. */
+async function fillCaps(store: GatewayStore, keyId: string): Promise<void> {
+  const each: NewValueCap = {
+    ...{ id: "cap_each", keyId: null, accountId: null, mode: "credit", label: "owner", value: null },
+    ...{ limit: 500, period: "month", models: null, isOptional: false, maxValues: 7 },
+    ...{ thenModel: null, thenAlways: false },
+  };
+  await store.insertValueCap(each, atMs);
+  const labels = JSON.stringify({ owner: "ada@example.com", "+user": "ü 例", "tag:project": "atlas" });
+  await store.charge([settleItem(keyId, 90, { atMs, countedAtMs: atMs, labels })]);
+  const named = { label: "user", value: "ü 例", keyId, models: "house-*", thenModel: "b", thenAlways: true };
+  await store.insertValueCap({ ...each, id: "cap_user", ...named, isOptional: false }, atMs);
+  await store.insertValueCap({ ...each, id: "cap_tag", label: "tag:project", isOptional: true }, atMs);
+  await store.raiseValueCap("cap_each", 25, "ben", atMs);
+  await store.raiseValueCap("cap_tag", 30, null, atMs);
 }
 
 /** Which are not charged in money. */
@@ -119,9 +137,17 @@ async function contents(store: Store): Promise<object> {
     trialKeys: await store.admin.listTrialKeys(),
     signIn: await store.admin.signIns.findByFamily("f1"),
     prices: await store.admin.readPrices(),
+    caps: await capContents(store),
     acknowledged: await store.alerts.acknowledged(0),
     books: await audit(store),
   };
+}
+
+async function capContents(store: Store): Promise<readonly object[]> {
+  const caps: object[] = [];
+  for (const cap of await store.valueCaps())
+    caps.push({ ...cap, values: (await store.valueTotals(cap.no)).map((totals) => ({ ...totals })) });
+  return caps;
 }
 
 export async function contentsAt(location: StoreLocation): Promise<object> {
