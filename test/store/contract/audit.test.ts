@@ -76,7 +76,7 @@ async function fill(store: GatewayStore): Promise<void> {
     return { ...item, record: record && { ...record, atMs: charge.atMs - 81, costNano: record.costNano } };
   };
   await store.charge([
-    at(settleItem(one.id, 60, { atMs: nowMs - 60_000 })),
+    at(settleItem(one.id, 60, { atMs: nowMs - 60_000, labels: '{"owner":"ada"}' })),
     at(settleItem(one.id, 40, { atMs: nowMs - 60_000 })),
     at(settleItem(one.id, 30, { atMs: nowMs - 86_400_000, overrun: 4 })),
     { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
@@ -87,6 +87,28 @@ async function fill(store: GatewayStore): Promise<void> {
   const caps = [{ limit: 500, period: "month", models: null }] as const;
   await store.setCaps({ keyId: one.id }, caps, nowMs);
   await store.setCaps({ accountId: one.accountId }, caps, nowMs);
+  await store.insertValueCap(
+    {
+      ...{
+        id: "cap_1",
+        keyId: null,
+        accountId: null,
+        mode: "credit",
+        label: "owner",
+        value: null,
+        limit: 500,
+      },
+      ...{
+        period: "month",
+        models: null,
+        isOptional: false,
+        maxValues: 10,
+        thenModel: null,
+        thenAlways: false,
+      },
+    },
+    nowMs,
+  );
 }
 
 function withoutCost(item: SettleItem): SettleItem {
@@ -189,6 +211,21 @@ const forgeries: readonly Forgery[] = [
   {
     name: "what an account's cap has used",
     statement: "UPDATE caps SET used = 0 WHERE account_no IS NOT NULL",
+    fields: ["used"],
+  },
+  {
+    name: "what a value of a cap has used",
+    statement: "UPDATE cap_values SET used = used - 1",
+    fields: ["used"],
+  },
+  {
+    name: "a value that its cap no longer counts",
+    statement: "UPDATE cap_values SET value = 'ben'",
+    fields: ["used"],
+  },
+  {
+    name: "a charge that was moved to another owner",
+    statement: `UPDATE entries SET labels = '{"owner":"ben"}' WHERE amount = -60`,
     fields: ["used"],
   },
   {
