@@ -13,15 +13,16 @@ import { openAccounts } from "./real-accounts.ts";
 const [dir = "", keyIds = "", where = ""] = process.argv.slice(2);
 const { accounts } = await openAccounts(dir, where);
 
-async function chargeForever(keyId: string): Promise<never> {
-  for (;;) {
+async function chargeForever(keyId: string, place: number): Promise<never> {
+  const owner = `person-${place % 5}@example.com`;
+  for (let n = 0; ; n += 1) {
     try {
       const request = {
         keyId,
         exchangeId: newId("req_"),
         model: "house-model",
         requestedModel: null,
-        labels: null,
+        labels: JSON.stringify({ owner, ...(n % 3 > 0 && { user: `u${n % 7}` }), "tag:project": "atlas" }),
         amount: 10,
       };
       const hold = await accounts.hold(request);
@@ -42,5 +43,7 @@ async function chargeForever(keyId: string): Promise<never> {
 }
 
 await Promise.all(
-  keyIds.split(",").flatMap((keyId) => Array.from({ length: 4 }, () => chargeForever(keyId))),
+  keyIds
+    .split(",")
+    .flatMap((keyId, key) => Array.from({ length: 4 }, (_, n) => chargeForever(keyId, key * 4 + n))),
 );

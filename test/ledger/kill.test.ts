@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
+import { newId } from "../../src/base/id.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { KeyRecord, Store } from "../../src/store/store.ts";
+import type { KeyRecord, NewValueCap, Store } from "../../src/store/store.ts";
 import { served } from "../store/attempts.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
@@ -55,8 +56,32 @@ async function addCappedKeys(dir: string, where: string, limit: number): Promise
   for (const key of keys) await setup.insertKey(key, key === first ? 1_000_000_000 : 0);
   const caps = [cap(limit * 2 - 30, "month")];
   await setup.setCaps({ accountId: first.accountId }, caps, systemClock.wallMs());
+  // Three caps by value bind each charge. The one of the project is the tightest of all.
+  const byValue = [
+    { label: "owner", value: null, limit },
+    { label: "user", value: null, limit, isOptional: true, models: "house-*" },
+    { label: "tag:project", value: "atlas", limit: limit * 2 - 60 },
+  ];
+  for (const each of byValue) await setup.insertValueCap({ ...valueCap(), ...each }, systemClock.wallMs());
   await setup.close();
   return keys;
+}
+
+function valueCap(): NewValueCap {
+  return {
+    ...{ id: newId("cap_"), keyId: null, accountId: null, mode: "credit", label: "owner", value: null },
+    ...{ limit: 0, period: "month", models: null, isOptional: false, maxValues: 100 },
+    ...{ thenModel: null, thenAlways: false },
+  };
+}
+
+/** Each cap by value has counted every charge, and no value more than its limit. */
+async function checkValues(store: Store, charged: number): Promise<void> {
+  for (const { no, limit } of await store.valueCaps()) {
+    const used = (await store.valueTotals(no)).map((totals) => totals.used);
+    expect(Math.max(0, ...used)).toBeLessThanOrEqual(limit);
+    expect(used.reduce((sum, each) => sum + each, 0)).toBe(charged);
+  }
 }
 
 /** How many attempts were counted of each outcome. */
@@ -86,6 +111,11 @@ async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord
   );
   expect((await store.load()).openHolds).toEqual([]);
   expect((await audit(store)).differences).toEqual([]);
+  const spent = entries.filter(({ kind }) => kind === "charge" || kind === "overrun");
+  await checkValues(
+    store,
+    spent.reduce((sum, { amount }) => sum - Math.min(0, amount), 0),
+  );
   const summaries = await accounts.summaries(keys.map(({ id }) => id));
   const standings = await store.readAccounts(keys.slice(0, 1).map(({ accountId }) => accountId));
   const kept = new Set(standings.flatMap(({ caps }) => caps.map(({ used }) => used)));
