@@ -18,7 +18,7 @@ import { InflateLimiter } from "../limits/inflate-limiter.ts";
 import { LabelValues } from "../limits/label-values.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
-import { maxWholeBytes } from "../upstream/upstream.ts";
+import { maxProviderResponseBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
 
 /** The limit of bytes of all forms together, on the disk for temporary files. */
@@ -60,8 +60,8 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       largestBytes: () => serverSettings().maxBodyBytes,
     }),
     answers: new BodyBudget({
-      totalBytes: () => Math.max(serverSettings().maxBodyMemory, maxWholeBytes),
-      largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxWholeBytes),
+      totalBytes: () => Math.max(serverSettings().maxBodyMemory, maxProviderResponseBytes),
+      largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxProviderResponseBytes),
     }),
     forms: new BodyBudget({ totalBytes: () => maxFormsBytes, largestBytes: () => maxFormBytes }),
     formSlots: new BodyBudget({ totalBytes: () => maxForms, largestBytes: () => 1 }),

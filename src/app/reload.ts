@@ -23,7 +23,7 @@ export async function reloadGateway(
   const { logs, tracing } = services;
   const { log } = logs;
   const current = gateway.configured.settings;
-  const reloaded = await settingsInForce(current, admin, next, consent);
+  const reloaded = await applicableSettings(current, admin, next, consent);
   if (!Bun.deepEquals(current.tracing, next.tracing)) await tracing.replace(next.tracing);
   // Each of these takes some 30 ms with thousands of models.
   await nextLoopIteration();
@@ -33,7 +33,7 @@ export async function reloadGateway(
   gateway.configured = configure(reloaded.settings, services, gateway.configured);
   await nextLoopIteration();
   await recordPriceChanges(services, current, reloaded.settings);
-  const lost = newlyLeftOut(current, next);
+  const lost = newlySkipped(current, next);
   if (lost.length > 0) {
     log.error(
       { providers: lost, warnings: next.warnings },
@@ -69,12 +69,12 @@ async function recordPriceChanges({ backend, clock, logs }: Services, before: Se
 }
 
 /** Providers that are still in the configuration, and were usable until now. */
-function newlyLeftOut(current: Settings, next: Settings): string[] {
+function newlySkipped(current: Settings, next: Settings): string[] {
   return next.named.providers.filter((name) => current.providers.has(name) && !next.providers.has(name));
 }
 
 /** The admin side applies its own part first, because it can reject the settings, or fail to move its metrics to another address. */
-async function settingsInForce(
+async function applicableSettings(
   current: Settings,
   admin: Admin,
   next: Settings,

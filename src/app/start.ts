@@ -11,9 +11,9 @@ import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { createLogs } from "../observe/log.ts";
 import { nameOfDatabase } from "../store/open.ts";
+import { ProblemWatch } from "../store/problem-watch.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";
-import { TroubleWatch } from "../store/trouble-watch.ts";
 import { startBackgrounds } from "./background.ts";
 import { createGateway, createMonitor } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
@@ -145,7 +145,7 @@ function startUpkeep(
     return { requestsMs: requestDays * msPerDay, requestRows };
   };
   const retention = new RequestLogRetention({ store: backend.store, clock, limits, onError });
-  const alarms = new TroubleWatch({
+  const alarms = new ProblemWatch({
     store: backend,
     onTrouble: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
     onRecovered: () => log.info("charges can be written again; accepting requests"),

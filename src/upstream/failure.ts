@@ -4,7 +4,7 @@ import { tookTooLong } from "../base/requests/gateway-endings.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error.ts";
 import { readErrorObject } from "../dialects/errors/error-body.ts";
-import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
+import { FailedAnswer, failedResponse, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
   type ClientDialectName,
@@ -35,7 +35,7 @@ export interface Failure {
   readonly mayTryOthers: boolean;
   /** Can be retried at the same deployment after a delay. */
   readonly mayRetry: boolean;
-  /** Evidence about the deployment's health; null if the request is at fault, or the client has disconnected. */
+  /** UsageEvidence about the deployment's health; null if the request is at fault, or the client has disconnected. */
   readonly evidence: FailureEvidence | null;
   /** Set if the provider is overloaded: the pause it requested, 0 if none. */
   readonly coolDownMs: number | null;
@@ -196,7 +196,7 @@ export function errorStatus(
   const failure = failureForStatus(status, providerError, dialect, upstreamDialect);
   const { usageIn, readExtras } = providerDialect(upstreamDialect);
   const parsed = parseObject(body) ?? {};
-  const error = failedAnswer(failure.error, usageIn(parsed), readExtras(parsed));
+  const error = failedResponse(failure.error, usageIn(parsed), readExtras(parsed));
   if (!isBilled(error)) return failure;
   return {
     ...failure,

@@ -6,7 +6,7 @@ import type { PreparedRequest, Provider } from "../vendors/provider.ts";
 import type { Head } from "../wire/transfer.ts";
 
 /** No model writes a larger response. Streams that are relayed as they arrive are not limited. */
-export const maxWholeBytes = 64 * 1024 * 1024;
+export const maxProviderResponseBytes = 64 * 1024 * 1024;
 
 /** A deployment of the configuration, with its provider resolved. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {

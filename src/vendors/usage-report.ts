@@ -29,7 +29,7 @@ export interface VendorUsageReports {
 export interface UsageReport {
   /** Display name, such as `OpenAI's usage`. */
   readonly name: string;
-  readonly tells: readonly ReportMetric[];
+  readonly metrics: readonly ReportMetric[];
   /** The path of a page of the report, for whole UTC days. `page` is the previous page's cursor; null for the first. */
   path(fromDay: number, throughDay: number, page: string | null): string;
   /** Whether a result is from this report. */
@@ -43,7 +43,7 @@ export class UnreadableReport extends Error {
   override readonly name = "UnreadableBill";
 }
 
-export function countIn(object: JsonObject, name: string): number {
+export function readCount(object: JsonObject, name: string): number {
   const value = object[name] ?? 0;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
   throw new UnreadableReport(`${name} is ${JSON.stringify(value)}, but must be a count.`);

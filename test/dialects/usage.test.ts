@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { type ClientDialectName, providerDialect } from "../../src/dialects/registry.ts";
-import { mergeFigures } from "../../src/dialects/usage/usage-figures.ts";
+import { mergeReported } from "../../src/dialects/usage/reported-usage.ts";
 
 /** The figures of an answer with this usage. */
 function usageIn(dialect: ClientDialectName, usage: Json | undefined) {
@@ -273,7 +273,7 @@ describe.each(names)("half-believable usage of $dialect", (of) => {
 
 test("C62 later figures replace earlier ones, and null leaves them", () => {
   const merged = { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 };
-  expect(mergeFigures(merged, { input_tokens: null, output_tokens: 30 })).toBe(true);
-  expect(mergeFigures(merged, null)).toBe(false);
+  expect(mergeReported(merged, { input_tokens: null, output_tokens: 30 })).toBe(true);
+  expect(mergeReported(merged, null)).toBe(false);
   expect(merged).toEqual({ input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 30 });
 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
-import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
 import { endExchange } from "../../src/gateway/exchange/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import type { GuardedStream } from "../../src/gateway/exchange/watchdog.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { maxTokens, noUsage } from "../../src/base/usage/usage.ts";
-import { clampUsage, type UsageBounds } from "../../src/gateway/charge/evidence.ts";
+import { clampUsage, type UsageBounds } from "../../src/gateway/charge/usage-evidence.ts";
 
 const terms: UsageBounds = { contextWindow: 1000, mayRepeat: false, held: { input: 50, output: 20 } };
 const used = (inputTokens: number, outputTokens: number) => ({ ...noUsage, inputTokens, outputTokens });

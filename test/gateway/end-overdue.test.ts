@@ -8,7 +8,7 @@ const complete = relayer({ hasUsage: true });
 
 function relayer({ isStarted = true, hasUsage = false, isComplete = true }) {
   const meter = new StreamMeter();
-  if (isStarted) meter.add([{ type: "written", text: "Hi", sealedChars: 0 }]);
+  if (isStarted) meter.add([{ type: "written", text: "Hi", encryptedChars: 0 }]);
   if (hasUsage) meter.add([{ type: "usage", usage: noUsage }]);
   return { meter, isComplete };
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
-import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
 import {
   chargedCodes,
   chargedHeaders,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { estimateText } from "../../src/catalog/estimate.ts";
-import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
 import { ordinaryTexts } from "../catalog/ordinary-texts.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -51,11 +51,11 @@ describe("a text that comes in pieces has a low count between half of its tokens
 
 test("reasoning that nobody here can read counts a token for every 16 characters, and for a part of them", async () => {
   const produced = new ProducedOutput();
-  produced.sealedChars = 1;
+  produced.encryptedChars = 1;
   expect(await produced.count(countChars)).toBe(1);
-  produced.sealedChars = 160;
+  produced.encryptedChars = 160;
   expect(await produced.count(countChars)).toBe(10);
-  produced.sealedChars = 161;
+  produced.encryptedChars = 161;
   produced.add("abc");
   expect(await produced.count(countChars)).toBe(11 + 3);
   expect(produced.lowCount()).toBe(11 + 1);

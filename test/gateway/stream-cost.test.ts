@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
-import type { Evidence } from "../../src/gateway/charge/evidence.ts";
+import type { UsageEvidence } from "../../src/gateway/charge/usage-evidence.ts";
 import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
 import { StreamCost } from "../../src/gateway/response/stream-cost.ts";
 import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
@@ -12,7 +12,7 @@ const asked = {
 /** A stream in which a text can be written. */
 function readStream() {
   const meter = new StreamMeter();
-  const write = (text: string) => meter.add([{ type: "written", text, sealedChars: 0 }]);
+  const write = (text: string) => meter.add([{ type: "written", text, encryptedChars: 0 }]);
   return { relayer: { meter } as StreamRelayer, write };
 }
 
@@ -23,7 +23,7 @@ test("progress is journaled at most twice a second, and only once there is somet
     ...asked,
     meter: {
       noteExtras() {},
-      progress: ({ produced }: Evidence) => journaled.push(produced().chars),
+      progress: ({ produced }: UsageEvidence) => journaled.push(produced().chars),
     },
   } as unknown as PendingResponse;
   const meter = new StreamCost(pending, relayer);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FiguresView } from "../../src/admin/reports/schema.ts";
+import type { UsageTotalsView } from "../../src/admin/reports/schema.ts";
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../src/admin/requests/schema.ts";
 import { openAiError, silence } from "../support/answers.ts";
 import { configFor, upstreamKeys } from "../support/config.ts";
@@ -326,7 +326,7 @@ test("a client in a loop is counted to the last refusal and fills neither the li
     await Promise.all(Array.from({ length: 50 }, () => traffic.call(hasty)));
   }
   const counted = async () => {
-    const { total } = await sluice.cliJson<{ total: FiguresView }>("usage", "--key", hasty.id);
+    const { total } = await sluice.cliJson<{ total: UsageTotalsView }>("usage", "--key", hasty.id);
     return total.rejected + total.completed;
   };
   await waitFor(async () => (await counted()) === calls, "the last window to be written");

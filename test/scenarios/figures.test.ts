@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { KeyView } from "../../src/admin/keys/schema.ts";
-import type { FiguresView, OverviewView, UsageView } from "../../src/admin/reports/schema.ts";
+import type { OverviewView, UsageTotalsView, UsageView } from "../../src/admin/reports/schema.ts";
 import type { EntryView, ExchangeView } from "../../src/admin/requests/schema.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -16,8 +16,8 @@ const ranges = ["1h", "24h", "7d", "30d"] as const;
 const groupings = ["day", "hour", "model", "provider", "key"] as const;
 
 interface CliUsage {
-  readonly data: readonly FiguresView[];
-  readonly total: FiguresView;
+  readonly data: readonly UsageTotalsView[];
+  readonly total: UsageTotalsView;
 }
 
 interface Summary {
@@ -83,14 +83,14 @@ async function api<Shape>(path: string): Promise<Shape> {
   return (await response.json()) as Shape;
 }
 
-async function total(): Promise<FiguresView> {
+async function total(): Promise<UsageTotalsView> {
   return (await api<UsageView>("/usage?by=model")).total;
 }
 
 /** Amounts as whole nano-credits, so that sums of fractions are compared exactly. */
-function whole(figures: FiguresView): Record<string, number | null> {
+function whole(figures: UsageTotalsView): Record<string, number | null> {
   const { spend, cancelled_spend, interrupted_spend, list_cost, cache_savings, error_rate } = figures;
-  const counts: readonly (keyof FiguresView)[] = [
+  const counts: readonly (keyof UsageTotalsView)[] = [
     "recorded_requests",
     "completed",
     "failed",
@@ -115,7 +115,7 @@ function nano(amounts: Readonly<Record<string, number>>): Record<string, number>
   );
 }
 
-function summed(rows: readonly FiguresView[]): Record<string, number | null> {
+function summed(rows: readonly UsageTotalsView[]): Record<string, number | null> {
   const sum: Record<string, number | null> = {};
   for (const row of rows) {
     for (const [name, value] of Object.entries(whole(row))) sum[name] = (sum[name] ?? 0) + (value ?? 0);

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
+import { ProblemWatch } from "../../src/store/problem-watch.ts";
 import type { Trouble } from "../../src/store/store.ts";
-import { TroubleWatch } from "../../src/store/trouble-watch.ts";
 import { waitFor } from "../support/wait.ts";
 
 test("a store in trouble is told once, again when the reason changes, and when it is over", async () => {
   const store: { trouble: Trouble | null } = { trouble: null };
   const told: string[] = [];
-  const watch = new TroubleWatch({
+  const watch = new ProblemWatch({
     store,
     onTrouble: ({ reason }) => told.push(reason),
     onRecovered: () => told.push("recovered"),

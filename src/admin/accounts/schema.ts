@@ -3,7 +3,6 @@ import { keyModes } from "../../base/key-attributes.ts";
 import {
   accountStatuses,
   accountTerms,
-  billedAfterwards,
   budgetState,
   capsBody,
   capView,
@@ -11,6 +10,7 @@ import {
   creditState,
   keyStatuses,
   openingCredit,
+  postpaidFlag,
   sharedAttributes,
   withEntry,
 } from "../keys/schema.ts";
@@ -29,7 +29,7 @@ export const accountView = Type.Object({
   id: Type.String(),
   mode: oneOf(keyModes),
   label: nullable(Type.String()),
-  postpaid: billedAfterwards,
+  postpaid: postpaidFlag,
   status: oneOf(accountStatuses),
   created_at: moment,
   credit: nullable(creditState),
@@ -57,7 +57,7 @@ export const accountChangesBody = Type.Partial(
   Type.Object({
     label,
     ...accountTerms,
-    postpaid: billedAfterwards,
+    postpaid: postpaidFlag,
     caps: capsBody,
     key_caps: capsBody,
     content: contentLevel,

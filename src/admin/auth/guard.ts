@@ -160,7 +160,7 @@ export async function callerOf(
       return { roles: new Set([token.role]), name: `token ${token.label}`, ...ownsNothing };
     }
     case "person": {
-      if (!isIssuerRequested(identity, guard.settings())) return null;
+      if (!isIssuerConfigured(identity, guard.settings())) return null;
       const held = rolesOf(identity, guard.settings());
       const { owner, owns } = memberOf(identity.user);
       const ownerOfNew = mayHaveKeys(held) ? owner : null;
@@ -179,7 +179,7 @@ const ownsNothing: Pick<Caller, "owner" | "owns" | "person"> = {
 };
 
 /** Whether the identity provider, or the proxy, that signed the person in is still configured. */
-export function isIssuerRequested(
+export function isIssuerConfigured(
   { issuer }: PersonIdentity,
   { oidc, userHeader }: Pick<AdminSettings, "oidc" | "userHeader">,
 ): boolean {

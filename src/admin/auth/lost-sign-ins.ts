@@ -3,7 +3,7 @@ import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import type { BoundKey } from "../../store/device-records.ts";
 import type { AdminDeps } from "../deps.ts";
-import { isIssuerRequested, issuerName } from "./guard.ts";
+import { isIssuerConfigured, issuerName } from "./guard.ts";
 import type { PersonIdentity } from "./identity.ts";
 import { rolesOf } from "./person.ts";
 import { mayHaveKeys } from "./roles.ts";
@@ -15,7 +15,7 @@ export function personName({ issuer, user }: PersonIdentity): string {
 }
 
 export function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
-  return isIssuerRequested(person, settings) && mayHaveKeys(rolesOf(person, settings));
+  return isIssuerConfigured(person, settings) && mayHaveKeys(rolesOf(person, settings));
 }
 
 type FollowingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;

@@ -1,9 +1,9 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import type { AdminDeps } from "../deps.ts";
+import { AdminError, accessError, answerHeaders, json } from "../routes/admin-error.ts";
 import { checkedBody } from "../routes/check.ts";
 import { answeringErrors } from "../routes/mount.ts";
-import { AdminError, accessError, answerHeaders, json } from "../routes/refusal.ts";
 import { type EndedSessionView, type SessionView, type SignInBody, signInBody } from "../system/schema.ts";
 import { actorName } from "./actor.ts";
 import {

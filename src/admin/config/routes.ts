@@ -4,7 +4,7 @@ import { configDifferences } from "../../config/differences.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import { SignInsWouldEnd, signInLosses } from "../auth/lost-sign-ins.ts";
 import type { AdminDeps } from "../deps.ts";
-import { AdminError } from "../routes/refusal.ts";
+import { AdminError } from "../routes/admin-error.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { changesText, configCheckDocument } from "./config-check.ts";
 import { configTextDocument, runningConfigOf } from "./config-text.ts";

@@ -2,7 +2,7 @@ import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
 import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
 import { feedDocument } from "../../feed/entry-document.ts";
 import type { OperationContext } from "../context.ts";
-import { AdminError } from "../routes/refusal.ts";
+import { AdminError } from "../routes/admin-error.ts";
 import type { FeedQuery, FeedView, VerifyQuery, VerifyView } from "./schema.ts";
 
 export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {

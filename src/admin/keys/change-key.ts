@@ -13,7 +13,7 @@ import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
 import { checkKeyFields, checkKeyMode } from "./key-fields.ts";
 import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
-import type { ExtendBody } from "./schema.ts";
+import type { RaiseCapBody } from "./schema.ts";
 
 export interface UpdatedKey {
   readonly key: KeyRecord;
@@ -125,10 +125,10 @@ export async function moveKey(context: OperationContext, name: string, account: 
 }
 
 /** Raises one of the key's caps, for the current period only. */
-export async function extendKey(
+export async function raiseKeyCap(
   context: OperationContext,
   name: string,
-  { amount, cap: capToRaise, note }: ExtendBody,
+  { amount, cap: capToRaise, note }: RaiseCapBody,
 ): Promise<UpdatedKey> {
   const { id, mode, prefix, caps } = await findKey(context, name);
   checkEntryText(note);

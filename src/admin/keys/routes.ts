@@ -4,7 +4,7 @@ import { nano, signedNano } from "../accounts/credits.ts";
 import { enterKeyCredit, entryOf } from "../accounts/enter-credit.ts";
 import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { creationDetail } from "./change-detail.ts";
-import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "./change-key.ts";
+import { changeStatus, moveKey, raiseKeyCap, rotateKey, updateKey } from "./change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 import { findKey } from "./find-key.ts";
 import { attributesFromBody, capsFromBody } from "./key-document.ts";
@@ -13,7 +13,6 @@ import { createMembersKey } from "./members-key.ts";
 import {
   adjustBody,
   enteredKeyView,
-  extendBody,
   issuedKeyView,
   keyChangesBody,
   keyList as keyListSchema,
@@ -22,6 +21,7 @@ import {
   moveBody,
   type NewKeyBody,
   newKeyBody,
+  raiseKeyCapBody,
   rotateBody,
   topUpBody,
 } from "./schema.ts";
@@ -71,9 +71,9 @@ export const keyRoutes: readonly AdminRoute[] = [
   post(
     "/keys/:key/raise-cap",
     "Raise a cap for the current period only",
-    { body: extendBody, answers: keyViewSchema },
+    { body: raiseKeyCapBody, answers: keyViewSchema },
     async (call) =>
-      applyAndRespond(call, "key.raise_cap", await extendKey(call.deps, keyName(call), call.body)),
+      applyAndRespond(call, "key.raise_cap", await raiseKeyCap(call.deps, keyName(call), call.body)),
   ),
   post(
     "/keys/:key/rotate",

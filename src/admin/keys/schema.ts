@@ -152,7 +152,7 @@ export const keyChangesBody = Type.Partial(Type.Object({ ...attributes, caps: ca
 export type KeyChangesBody = Static<typeof keyChangesBody>;
 
 export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
-export const billedAfterwards = flag("Postpaid: no balance is needed.");
+export const postpaidFlag = flag("Postpaid: no balance is needed.");
 
 export const newKeyBody = body({
   mode: Type.Optional(oneOf(keyModes)),
@@ -160,7 +160,7 @@ export const newKeyBody = body({
     text("The id or label of the account to bill. Absent: the key gets its own account."),
   ),
   credit: Type.Optional(openingCredit),
-  postpaid: Type.Optional(billedAfterwards),
+  postpaid: Type.Optional(postpaidFlag),
   ...keyChangesBody.properties,
   owner: Type.Optional(
     nullable(text("`me` creates a key of your own on the terms of `member_keys`, with `label` alone.")),
@@ -172,12 +172,12 @@ export const moveBody = body({
   account: Type.String({ minLength: 1, description: "The other account's id or label." }),
 });
 
-export const extendBody = body({
+export const raiseKeyCapBody = body({
   amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the current period." }),
   cap: Type.Optional(text("The cap to raise, if there are several: `month`, `week:claude-opus-*`.")),
   note: Type.String({ minLength: 1, description: "The reason, for the audit log." }),
 });
-export type ExtendBody = Static<typeof extendBody>;
+export type RaiseCapBody = Static<typeof raiseKeyCapBody>;
 
 /** A key or an account after a top-up or an adjustment. */
 export function withEntry<Properties extends TProperties>(view: TObject<Properties>) {

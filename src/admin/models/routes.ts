@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
-import { notFound } from "../routes/refusal.ts";
+import { notFound } from "../routes/admin-error.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text } from "../routes/shapes.ts";
 import { checkProviders } from "./check-providers.ts";

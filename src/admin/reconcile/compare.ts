@@ -66,7 +66,7 @@ function isBeyond(billed: number | undefined, ledger: number, tolerance: number)
 }
 
 /** A row that is missing on one side counts as 0 there, if the report has the metric at all. */
-function bothSides({ lines, tells }: ProviderReport, attempts: readonly AttemptSums[]): readonly Side[] {
+function bothSides({ lines, metrics }: ProviderReport, attempts: readonly AttemptSums[]): readonly Side[] {
   const billedModels = lines.flatMap(({ model }) => model ?? []);
   const nameOf = commonNames(
     billedModels,
@@ -86,7 +86,7 @@ function bothSides({ lines, tells }: ProviderReport, attempts: readonly AttemptS
   const whole = new Set(lines.flatMap(({ model, figures }) => (model === null ? Object.keys(figures) : [])));
   for (const { model, billed } of sides.values()) {
     if (model === null) continue;
-    for (const name of tells) if (!whole.has(name)) billed[name] ??= 0;
+    for (const name of metrics) if (!whole.has(name)) billed[name] ??= 0;
   }
   return [...sides.values()];
 }

@@ -12,7 +12,7 @@ import { readCsvReport } from "./csv-report.ts";
 export interface ProviderReport {
   readonly lines: readonly UsageReportLine[];
   /** Metrics that the report has for every day and model, so that a missing line means 0. */
-  readonly tells: ReadonlySet<ReportMetric>;
+  readonly metrics: ReadonlySet<ReportMetric>;
 }
 
 export interface ReportFile {
@@ -36,14 +36,17 @@ export function readReports(
 }
 
 export function joinPages(pages: readonly ReportPage[]): ProviderReport {
-  return { lines: pages.flatMap(({ lines }) => lines), tells: new Set(pages.flatMap(({ tells }) => tells)) };
+  return {
+    lines: pages.flatMap(({ lines }) => lines),
+    metrics: new Set(pages.flatMap(({ metrics }) => metrics)),
+  };
 }
 
 export interface ReportPage {
   /** Null for a table, and for a page without any results. */
   readonly report: UsageReport | null;
   readonly lines: readonly UsageReportLine[];
-  readonly tells: readonly ReportMetric[];
+  readonly metrics: readonly ReportMetric[];
   /** The cursor of the next page; null on the last. */
   readonly next: string | null;
 }
@@ -60,8 +63,8 @@ function readFile({ name, text }: ReportFile): readonly ReportPage[] {
 
 /** A page reports every metric that any of its lines has. */
 function pageOf(lines: readonly UsageReportLine[]): ReportPage {
-  const tells = reportMetrics.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
-  return { report: null, lines, tells, next: null };
+  const metrics = reportMetrics.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
+  return { report: null, lines, metrics, next: null };
 }
 
 /** Accepts one page, a list of pages, or a page per line; null if it is not JSON. */
@@ -89,7 +92,7 @@ export function readPage(page: Json | undefined, requested: UsageReport | null):
     return { day: report.dayOf(bucket), ...report.read(result) };
   });
   const next = page["has_more"] === true ? page["next_page"] : null;
-  return { report, lines, tells: report?.tells ?? [], next: typeof next === "string" ? next : null };
+  return { report, lines, metrics: report?.metrics ?? [], next: typeof next === "string" ? next : null };
 }
 
 function resultsOf(bucket: JsonObject): readonly JsonObject[] {

@@ -6,7 +6,7 @@ import { invalidInput, type OperationError } from "../context.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-report.ts";
 import type { ProviderReport } from "./read-report.ts";
-import type { ComparedFigureView, ReconciliationView } from "./schema.ts";
+import type { ComparedAmountView, ReconciliationView } from "./schema.ts";
 
 export interface ReconciliationRequest extends FetchedDays {
   readonly provider: string;
@@ -32,7 +32,7 @@ export function reconciliation(
     throw invalidInput(`Unknown provider "${provider}". Configured: ${known || "none"}.`);
   }
   const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
-  if (bill.tells.size === 0) throw invalidInput("The report has no lines, so there is nothing to compare.");
+  if (bill.metrics.size === 0) throw invalidInput("The report has no lines, so there is nothing to compare.");
   if (lines.length === 0) {
     const range = `${dateOfDay(fromDay)} to ${dateOfDay(throughDay)}`;
     throw invalidInput(
@@ -66,7 +66,7 @@ function tooManyRows(rows: number, maxRows: number): OperationError {
   );
 }
 
-function figureViews(billed: ReportMetrics, ledger: LedgerFigures): Record<ReportMetric, ComparedFigureView> {
+function figureViews(billed: ReportMetrics, ledger: LedgerFigures): Record<ReportMetric, ComparedAmountView> {
   const views = reportMetrics.map((name) => {
     const unit = name === "cost" ? nanoPerUsd : 1;
     const reported = billed[name];
@@ -77,7 +77,7 @@ function figureViews(billed: ReportMetrics, ledger: LedgerFigures): Record<Repor
     ];
   });
   // One for each figure.
-  return Object.fromEntries(views) as Record<ReportMetric, ComparedFigureView>;
+  return Object.fromEntries(views) as Record<ReportMetric, ComparedAmountView>;
 }
 
 const nanoPerUsd = 1_000_000_000;

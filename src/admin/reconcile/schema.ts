@@ -6,7 +6,7 @@ const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A da
 
 const billed = Type.Optional(count);
 
-const billedFigures = body({
+const billedAmounts = body({
   date,
   model: Type.Optional(Type.String({ minLength: 1, description: "Absent: all models of the day." })),
   requests: billed,
@@ -16,7 +16,7 @@ const billedFigures = body({
   output: billed,
   cost: Type.Optional(figure("USD.")),
 });
-export type BilledFiguresView = Static<typeof billedFigures>;
+export type BilledFiguresView = Static<typeof billedAmounts>;
 
 export const reconcileBody = body({
   provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
@@ -29,7 +29,7 @@ export const reconcileBody = body({
       description: "Contents of saved OpenAI or Anthropic reports, one per page, or of CSV tables.",
     }),
   ),
-  figures: Type.Optional(Type.Array(billedFigures, { description: "Billed amounts, instead of files." })),
+  figures: Type.Optional(Type.Array(billedAmounts, { description: "Billed amounts, instead of files." })),
 });
 export type ReconcileBody = Static<typeof reconcileBody>;
 
@@ -38,7 +38,7 @@ const comparedFigure = Type.Object({
   ledger: Type.Number(),
   difference: nullable(figure("Billed minus ledger.")),
 });
-export type ComparedFigureView = Static<typeof comparedFigure>;
+export type ComparedAmountView = Static<typeof comparedFigure>;
 
 const figures = {
   requests: comparedFigure,

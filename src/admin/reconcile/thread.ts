@@ -1,7 +1,7 @@
 import { answerQuestions } from "../../base/threads/asked-thread.ts";
 import type { AttemptSums } from "../../store/store.ts";
+import { expectedError } from "../routes/admin-error.ts";
 import { checkedBytes } from "../routes/check.ts";
-import { expectedError } from "../routes/refusal.ts";
 import { comparedDays, defaultTolerance, reportFromFiles } from "./reconcile.ts";
 import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import { type ReconcileBody, reconcileBody } from "./schema.ts";

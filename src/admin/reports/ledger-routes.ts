@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { newId } from "../../base/id.ts";
 import { momentOf } from "../moments.ts";
-import { answerHeaders } from "../routes/refusal.ts";
+import { answerHeaders } from "../routes/admin-error.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { body, count, flag, nullable, oneOf, text, when } from "../routes/shapes.ts";
 import { auditLedger, differenceDocument } from "./audit-ledger.ts";

@@ -4,8 +4,8 @@ import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumTotals, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { chosenRange, iso, pastMoment } from "../moments.ts";
-import { figuresDocument, usageRow } from "./figures-document.ts";
 import type { OverviewRange, OverviewView, SumsView, UsageRowView } from "./schema.ts";
+import { usageRow, usageTotalsView } from "./usage-totals-view.ts";
 
 const topCount = 5;
 const oldestCount = 5;
@@ -97,14 +97,14 @@ async function chart({ store }: AdminDeps, query: StepQuery): Promise<ChartData>
     const figures = byStart.get(startMs) ?? sumTotals([]);
     return {
       at: startMs / 1000,
-      ...figuresDocument(figures),
+      ...usageTotalsView(figures),
       ...percentiles(bands.filter((band) => band.startMs === startMs)),
     };
   });
   return {
     points,
-    totals: { ...figuresDocument(sumTotals(steps)), ...percentiles(merged(bands)) },
-    before: figuresDocument(sumTotals(before)),
+    totals: { ...usageTotalsView(sumTotals(steps)), ...percentiles(merged(bands)) },
+    before: usageTotalsView(sumTotals(before)),
   };
 }
 

@@ -18,7 +18,7 @@ import {
   exchangeView,
   requestOutcomes,
 } from "../requests/schema.ts";
-import { AdminError } from "../routes/refusal.ts";
+import { AdminError } from "../routes/admin-error.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { setupSteps } from "../system/setup.ts";

@@ -36,7 +36,7 @@ const sums = {
   average_first_byte_ms: nullable(durationMs),
   average_total_ms: nullable(durationMs),
 };
-export type FiguresView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
+export type UsageTotalsView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
 
 const percentiles = {
   first_byte_p50_ms: nullable(durationMs),

@@ -6,8 +6,8 @@ import {
   sumTotals,
   type UsageTotals,
 } from "../../store/store.ts";
-import { figuresDocument } from "./figures-document.ts";
 import type { ChartStep, UsageChartView } from "./schema.ts";
+import { usageTotalsView } from "./usage-totals-view.ts";
 
 type ChartQuery = Omit<GroupPageQuery, "order" | "skip" | "limit">;
 
@@ -63,7 +63,7 @@ export async function usageChart(
     before: steps.map((_, at) =>
       pointOf(sumTotals(before.filter(({ startMs }) => start(startMs) === earlierSteps[at]))),
     ),
-    before_total: figuresDocument(sumTotals(before)),
+    before_total: usageTotalsView(sumTotals(before)),
   };
 }
 
@@ -105,7 +105,7 @@ function isEmpty({ requests, spendNano, spendTokens }: UsageTotals): boolean {
 
 function pointOf(totals: UsageTotals): UsageChartView["before"][number] {
   const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } =
-    figuresDocument(totals);
+    usageTotalsView(totals);
   return { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens };
 }
 

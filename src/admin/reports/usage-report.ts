@@ -5,9 +5,9 @@ import { findAccount } from "../accounts/accounts.ts";
 import type { OperationContext } from "../context.ts";
 import { findKey } from "../keys/find-key.ts";
 import { type ChosenRange, iso } from "../moments.ts";
-import { figuresDocument, usageRow } from "./figures-document.ts";
 import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
 import { stepFor, usageChart } from "./usage-chart.ts";
+import { usageRow, usageTotalsView } from "./usage-totals-view.ts";
 import { type ComparedModel, comparisonDocument } from "./what-if.ts";
 
 export interface UsageReportRequest extends ChosenRange {
@@ -68,7 +68,7 @@ export async function usageReport(
     since: iso(sinceMs),
     until: iso(untilMs),
     data: await mapInTurns(groups, (group) => rowDocument(by, group, nameOf)),
-    total: figuresDocument(total),
+    total: usageTotalsView(total),
     ...(chart === undefined ? {} : { chart }),
     ...(as === undefined
       ? {}

@@ -13,10 +13,10 @@ import { mountMemberSession, mountSession } from "../auth/session-routes.ts";
 import { mountAgentRoutes } from "../auth/sign-ins/agent-routes.ts";
 import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
 import { metricsResponse } from "../system/metrics-response.ts";
+import { AdminError, accessError, answerHeaders, refusalResponse } from "./admin-error.ts";
 import { keysOnlyRead, mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { operationsOf } from "./operations.ts";
-import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
 /** The base path of the self-service page: for members who signed in, and for those who present a key instead. */

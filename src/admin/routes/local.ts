@@ -1,10 +1,10 @@
 import { localName } from "../auth/actor.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps, UnmountedDeps } from "../deps.ts";
+import { AdminError, expectedError, json } from "./admin-error.ts";
 import { checkedQuery } from "./check.ts";
 import { perform } from "./mount.ts";
 import { operationsOf } from "./operations.ts";
-import { AdminError, expectedError, json } from "./refusal.ts";
 import { routeAt } from "./route.ts";
 
 /** Performs an operation for a user of this machine. */

@@ -4,10 +4,10 @@ import type { Caller } from "../auth/identity.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
 import { unknownKey } from "../keys/find-key.ts";
+import { AdminError, accessError, expectedError, json, notFound, refusalResponse } from "./admin-error.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
 import { gzipped } from "./gzip.ts";
 import { isLong } from "./json-parts.ts";
-import { AdminError, accessError, expectedError, json, notFound, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
 /**

@@ -8,7 +8,7 @@ import { invalidInput } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { tailResponse } from "../live/tail.ts";
 import { iso, isoMs, momentOf } from "../moments.ts";
-import { AdminError } from "../routes/refusal.ts";
+import { AdminError } from "../routes/admin-error.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { acknowledgeBody, acknowledgedView, alertView } from "./alert-schema.ts";

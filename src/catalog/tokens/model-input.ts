@@ -18,7 +18,7 @@ const defaultTokens: Readonly<Record<Attachment, number>> = {
 /** Reasoning that only its provider can read. It is billed in some turns, and not in others. */
 const sealedFields = new Set(["signature", "encrypted_content"]);
 /** Base64 of about four bytes a token. */
-const sealedCharsPerToken = 5;
+const encryptedCharsPerToken = 5;
 
 /** Fields that control the request, so the model does not read them. */
 const unreadFields = new Set([
@@ -137,7 +137,7 @@ function collectBlock(block: JsonObject, input: ModelInput, isJson: boolean): vo
 }
 
 function addSealed(value: Json | undefined, input: ModelInput): void {
-  if (typeof value === "string") input.possibleTokens += Math.ceil(value.length / sealedCharsPerToken);
+  if (typeof value === "string") input.possibleTokens += Math.ceil(value.length / encryptedCharsPerToken);
 }
 
 function isPlainDocument({ type, source }: JsonObject): boolean {

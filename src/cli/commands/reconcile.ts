@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type {
-  ComparedFigureView,
+  ComparedAmountView,
   ReconciledRowView,
   ReconciliationView,
 } from "../../admin/reconcile/schema.ts";
@@ -165,7 +165,7 @@ function asText(document: ReconciliationView, showsAllRows: boolean, terminal: T
 /** The reported value and its difference from the ledger. */
 function cell(
   name: Figure,
-  { billed, difference }: ComparedFigureView,
+  { billed, difference }: ComparedAmountView,
   mark: (text: string) => string,
 ): string {
   const shown = (value: number) => (name === "cost" ? value.toFixed(4) : count(value));

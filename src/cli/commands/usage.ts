@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { AccountView } from "../../admin/accounts/schema.ts";
 import type { KeyView } from "../../admin/keys/schema.ts";
 import type { ChosenRange } from "../../admin/moments.ts";
-import type { FiguresView, UsageRowView, UsageView } from "../../admin/reports/schema.ts";
+import type { UsageRowView, UsageTotalsView, UsageView } from "../../admin/reports/schema.ts";
 import { dimensionText, readDimensions } from "../../admin/reports/usage-report.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
@@ -108,7 +108,7 @@ function columnsOf(
 ): readonly ListColumn<UsageRowView>[] {
   const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
   const figure = (
-    name: keyof FiguresView,
+    name: keyof UsageTotalsView,
     title?: string,
     shown: (value: number, row: UsageRowView) => string = count,
   ): ListColumn<UsageRowView> => ({
@@ -186,7 +186,7 @@ function comparisonNotes({
 }
 
 /** Notes on what the columns cannot show. */
-function notes(total: FiguresView): string[] {
+function notes(total: UsageTotalsView): string[] {
   const lines: string[] = [];
   if (total.cancelled > 0) {
     const calls = plural(total.cancelled, "cancelled request");

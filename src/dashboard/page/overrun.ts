@@ -1,7 +1,7 @@
-import type { FiguresView } from "../../admin/reports/schema.ts";
+import type { UsageTotalsView } from "../../admin/reports/schema.ts";
 import { credits, shortCount } from "./format.ts";
 
-type OverrunFigures = Pick<FiguresView, "overrun" | "overrun_tokens">;
+type OverrunFigures = Pick<UsageTotalsView, "overrun" | "overrun_tokens">;
 
 /** The tile for cost above holds, which was not charged. None if it is zero, as nearly always. */
 export function overrunFacts({

@@ -16,7 +16,7 @@ import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
-import { figures, readUsage } from "./provider/usage-in.ts";
+import { readUsage, usageReader } from "./provider/usage-in.ts";
 
 const prefix = "anthropic-";
 
@@ -90,7 +90,7 @@ const provider: ProviderDialect = {
     originalCount: ({ context_management: edited }) => countOf(objectOf(edited)?.["original_input_tokens"]),
   },
   requestHeaders,
-  ...figures,
+  ...usageReader,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],

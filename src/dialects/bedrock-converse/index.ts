@@ -2,7 +2,7 @@ import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { modelName, takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
-import { figures } from "./provider/ending-in.ts";
+import { usageReader } from "./provider/ending-in.ts";
 import { canBeForced, familyOf } from "./provider/model-family.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { readResponse } from "./provider/response-in.ts";
@@ -26,7 +26,7 @@ const provider: ProviderDialect = {
     countField: "inputTokens",
   },
   requestHeaders: () => ({}),
-  ...figures,
+  ...usageReader,
   smallRequest: (question, { maxOutputTokens }) => ({
     messages: [{ role: "user", content: [{ text: question }] }],
     inferenceConfig: { maxTokens: maxOutputTokens },

@@ -6,7 +6,7 @@ import type { IrEvent, IrRequest } from "../ir/ir.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import type { EndedIds } from "../provider-response/read-event.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
-import type { AnswerFigures } from "../usage/usage-figures.ts";
+import type { UsageReader } from "../usage/reported-usage.ts";
 import type { DroppedFields } from "./field-decisions.ts";
 import type { Quirk } from "./quirks.ts";
 
@@ -17,7 +17,7 @@ import type { Quirk } from "./quirks.ts";
  * Before `writeRequest` the request has been adapted to the target (see tools/adapt-tools.ts): tool names and ids
  * are legal there, tools are ones that the target can have, calls and results are paired.
  */
-export interface ProviderDialect extends AnswerFigures {
+export interface ProviderDialect extends UsageReader {
   readonly name: string;
   /** If a provider speaks several dialects, the richest is used, because it loses the least. */
   readonly richness: number;

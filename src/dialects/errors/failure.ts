@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { hasTokens, noCalls, type ReportedExtras, type ReportedUsage } from "../../base/usage/usage.ts";
 import { maxParsedValues } from "../json/json-bytes.ts";
-import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
+import { type ReportedSoFar, runningTotal, type UsageReader } from "../usage/reported-usage.ts";
 import { isUnpaid } from "./account-error.ts";
 import { readErrorObject } from "./error-body.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
@@ -18,8 +18,8 @@ const client = /invalid_request|invalid_prompt|\b(?:400|413|422|1026|2013)\b/;
  * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
  * message where it may help the client, and what the provider says that it has used.
  */
-export function reportedFailure(body: JsonObject, figures: AnswerFigures): GatewayError {
-  return failedAnswer(explainFailure(body), figures.usageIn(body), figures.readExtras(body));
+export function reportedFailure(body: JsonObject, usageReader: UsageReader): GatewayError {
+  return failedResponse(explainFailure(body), usageReader.usageIn(body), usageReader.readExtras(body));
 }
 
 function explainFailure(body: JsonObject): GatewayError {
@@ -50,13 +50,13 @@ function explainFailure(body: JsonObject): GatewayError {
 }
 
 /** The provider's answer violates its dialect. */
-export function malformedAnswer(what: string): GatewayError {
+export function malformedResponse(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider sent an invalid response: ${what}.`);
 }
 
 /** An event of a stream that would take long to parse. */
 export function eventTooLarge(): GatewayError {
-  return malformedAnswer(`an event with more than ${maxParsedValues} values`);
+  return malformedResponse(`an event with more than ${maxParsedValues} values`);
 }
 
 /** The provider's stream ended early. */
@@ -83,7 +83,7 @@ export class FailedAnswer extends GatewayError {
 }
 
 /** The failure with its reported usage; the failure itself if that says nothing. */
-export function failedAnswer(
+export function failedResponse(
   failure: GatewayError,
   usage: ReportedUsage | null,
   extras: ReportedExtras,

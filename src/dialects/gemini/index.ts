@@ -4,7 +4,7 @@ import { takesFormatWithTools } from "./provider/model.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { GeminiStreamReader, readResponse } from "./provider/stream-in.ts";
 import { modelName, paths } from "./provider/targets.ts";
-import { figures } from "./provider/usage-in.ts";
+import { usageReader } from "./provider/usage-in.ts";
 
 /** Google's generateContent, of the Gemini API and of Vertex AI. https://ai.google.dev/api/generate-content */
 const provider: ProviderDialect = {
@@ -23,7 +23,7 @@ const provider: ProviderDialect = {
     countField: "totalTokens",
   },
   requestHeaders: () => ({}),
-  ...figures,
+  ...usageReader,
   smallRequest: (question, { maxOutputTokens }) => ({
     contents: [{ role: "user", parts: [{ text: question }] }],
     generationConfig: { maxOutputTokens },

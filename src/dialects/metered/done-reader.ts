@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedExtras } from "../../base/usage/usage.ts";
 import { cutShort, reportedFailure } from "../errors/failure.ts";
-import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
+import { usageReader } from "../openai-chat/provider/usage-in.ts";
 import { streamedText } from "../provider-response/produced.ts";
 import { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
-import { addReported } from "../usage/usage-figures.ts";
+import { addReported } from "../usage/reported-usage.ts";
 import type { MeteredFigures } from "./route.ts";
 
 /** What the events of a route's streams mean. */
@@ -43,7 +43,7 @@ export class DoneReader extends StreamReader {
   protected readEvent(event: JsonObject): void {
     const { type, delta } = event;
     if (type === "error" || event["error"] != null) {
-      this.emit({ type: "failure", failure: reportedFailure(event, chatFigures) });
+      this.emit({ type: "failure", failure: reportedFailure(event, usageReader) });
       return;
     }
     // The text of a transcript. Anything else, such as a picture or speech, is content that cannot be counted.
@@ -62,8 +62,8 @@ export class DoneReader extends StreamReader {
   }
 
   #readResult(event: JsonObject): void {
-    const figures = this.#events.read(event);
-    this.#found = this.#found === null ? figures : sumOf(this.#found, figures);
+    const read = this.#events.read(event);
+    this.#found = this.#found === null ? read : sumOf(this.#found, read);
     this.#missing -= 1;
     if (this.#found.usage !== null) this.emit({ type: "usage", usage: this.#found.usage });
   }

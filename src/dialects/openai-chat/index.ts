@@ -16,7 +16,7 @@ import { isOpeningChunk, issuedIds } from "./provider/delta-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
-import { figures, wantsUsage } from "./provider/usage-in.ts";
+import { usageReader, wantsUsage } from "./provider/usage-in.ts";
 
 /** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
@@ -71,7 +71,7 @@ const provider: ProviderDialect = {
   takesStopSequences: true,
   paths: { generate: "/chat/completions", countTokens: null, metered: ({ method }) => `/${method}` },
   requestHeaders,
-  ...figures,
+  ...usageReader,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({
     model,
     messages: [{ role: "user", content: question }],

@@ -18,7 +18,7 @@ import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
-import { figures } from "./provider/usage-in.ts";
+import { usageReader } from "./provider/usage-in.ts";
 
 /** llama.cpp makes a chat request of a body, in which these count before `max_output_tokens`. */
 const chatLimits = ["max_completion_tokens", "max_tokens"];
@@ -86,7 +86,7 @@ const provider: ProviderDialect = {
     countField: "input_tokens",
   },
   requestHeaders,
-  ...figures,
+  ...usageReader,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({
     model,
     input: question,

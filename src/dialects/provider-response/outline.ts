@@ -1,7 +1,7 @@
 import { asBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
-import { malformedAnswer } from "../errors/failure.ts";
+import { malformedResponse } from "../errors/failure.ts";
 import { closeBracket, openBracket } from "../json/json-bytes.ts";
 
 /** Shorter texts are parsed whole. */
@@ -16,10 +16,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export function readOutline(bytes: Uint8Array, name: string): JsonObject {
   const text = asBuffer(bytes);
-  return (text.length <= maxParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
+  return (text.length <= maxParsedBytes ? null : withoutList(text, name)) ?? parseResponse({ bytes });
 }
 
-export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
+export function parseResponse({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
   let text: string;
   let whole: unknown;
   try {
@@ -28,8 +28,8 @@ export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObje
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
   }
-  if (!isObject(whole)) throw malformedAnswer("it is not an object");
-  if (nestsTooDeeply(whole, text)) throw malformedAnswer("it is nested too deeply");
+  if (!isObject(whole)) throw malformedResponse("it is not an object");
+  if (nestsTooDeeply(whole, text)) throw malformedResponse("it is nested too deeply");
   return whole;
 }
 

@@ -28,10 +28,10 @@ const acted = new Set(["action", "actions", "operation"]);
 const labels = new Set(["type", "id"]);
 
 /** Encrypted reasoning takes 5 to 6 characters a token, and there is an envelope around it. So this counts too little. */
-export const sealedCharsPerToken = 16;
+export const encryptedCharsPerToken = 16;
 
 /** What an image counts for until the provider reports its tokens: Google bills 1,290 for one. */
-export const sealedCharsPerImage = 1290 * sealedCharsPerToken;
+export const encryptedCharsPerImage = 1290 * encryptedCharsPerToken;
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
 export function producedText({ answerField }: { readonly answerField: string }, body: JsonObject): string {

@@ -10,10 +10,10 @@ import type { IrEvent } from "../ir/ir.ts";
 export type ReadEvent =
   | IrEvent
   /**
-   * Everything that the model has written in one of the provider's events, in a block of the answer or not. `sealedChars`: the
+   * Everything that the model has written in one of the provider's events, in a block of the answer or not. `encryptedChars`: the
    * length of reasoning that only the provider can read, and what images count for.
    */
-  | { readonly type: "written"; readonly text: string; readonly sealedChars: number }
+  | { readonly type: "written"; readonly text: string; readonly encryptedChars: number }
   /** The last text is complete. `isLast`: so is the answer, and only its usage and its end may follow. */
   | { readonly type: "text_end"; readonly isLast: boolean }
   /** Tiers, calls of hosted tools and audio. Each replaces the one before. */

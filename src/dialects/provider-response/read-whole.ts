@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
-import { malformedAnswer } from "../errors/failure.ts";
+import { malformedResponse } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { answerIn } from "./read-event.ts";
 import type { StreamReader } from "./stream-reader.ts";
@@ -19,7 +19,7 @@ export function readAsStream(
   );
   const answer = [...answerIn(read)];
   if (!read.some((event) => event.type === "finish" || (event.type === "text_end" && event.isLast)))
-    throw malformedAnswer("a response without a finish reason");
+    throw malformedResponse("a response without a finish reason");
   answer.push(...answerIn(reader.end()));
   const reported = answer.findLast((event) => event.type === "usage")?.usage ?? null;
   return withUsage(answer, usage === undefined ? reported : usage);

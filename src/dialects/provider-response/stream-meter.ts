@@ -2,7 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras, ReportedUsage, Tiers } from "../../base/usage/usage.ts";
 import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
-import { runningTotal } from "../usage/usage-figures.ts";
+import { runningTotal } from "../usage/reported-usage.ts";
 import { ProducedText } from "./produced-text.ts";
 import { answerIn, type EndedIds, type ReadEvent } from "./read-event.ts";
 
@@ -17,7 +17,7 @@ export class StreamMeter {
   /** The most output that figures have reported so far. */
   reportedOutput = 0;
   /** The length of all reasoning so far that only its provider can read, and of images. They are content, too. */
-  sealedChars = 0;
+  encryptedChars = 0;
   /** The stream has announced its answer. */
   hasBegun = false;
   /** The last text is complete, and none has followed it: only the end and the usage can be missing. */
@@ -52,10 +52,10 @@ export class StreamMeter {
           this.#reported = event.usage ?? this.#reported;
           break;
         case "written":
-          isContent ||= event.text !== "" || event.sealedChars > 0;
+          isContent ||= event.text !== "" || event.encryptedChars > 0;
           hasText ||= event.text !== "";
           this.#produced.add(event.text);
-          this.sealedChars += event.sealedChars;
+          this.encryptedChars += event.encryptedChars;
           break;
         case "unreadable":
           // It counts as output, but alone it does not make an answer.

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
+import { eventTooLarge, malformedResponse } from "../errors/failure.ts";
 import { isDoneMark } from "../sse/data-field.ts";
 import { parseEvent } from "../sse/parse-event.ts";
 import type { SseFrame } from "../sse/sse.ts";
@@ -55,8 +55,8 @@ export abstract class StreamReader {
     this.#events.push(event);
   };
 
-  protected emitWritten(text: string, sealedChars: number): void {
-    if (text !== "" || sealedChars > 0) this.emit({ type: "written", text, sealedChars });
+  protected emitWritten(text: string, encryptedChars: number): void {
+    if (text !== "" || encryptedChars > 0) this.emit({ type: "written", text, encryptedChars });
   }
 
   /** Does what only a translation needs. */
@@ -90,7 +90,7 @@ export abstract class StreamReader {
     else
       this.emit({
         type: "unreadable",
-        error: malformedAnswer(`${this.eventName} that is not a JSON object`),
+        error: malformedResponse(`${this.eventName} that is not a JSON object`),
         text: data,
       });
   }

@@ -1,4 +1,4 @@
-import { malformedAnswer } from "../errors/failure.ts";
+import { malformedResponse } from "../errors/failure.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../ir/ir.ts";
 import { InputUnwrapper } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
@@ -48,7 +48,7 @@ export class EventRestorer {
     switch (event.type) {
       case "block_start":
         this.#blocks += 1;
-        if (this.#blocks > maxBlocks) throw malformedAnswer(`more than ${maxBlocks} blocks`);
+        if (this.#blocks > maxBlocks) throw malformedResponse(`more than ${maxBlocks} blocks`);
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":

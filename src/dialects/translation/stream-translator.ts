@@ -50,7 +50,7 @@ export class StreamTranslator {
     const events = dialect.readResponse(body, this.#target);
     return this.#translate([
       ...events,
-      { type: "written", text: producedBy(events), sealedChars: 0 },
+      { type: "written", text: producedBy(events), encryptedChars: 0 },
       { type: "extras", extras: dialect.readExtras(body) },
       { type: "end" },
     ]);

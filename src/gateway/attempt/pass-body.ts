@@ -7,7 +7,7 @@ import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
 import type { Job } from "../body-worker/job.ts";
-import { boundUses, type ToolBound } from "./bound-tools.ts";
+import { limitToolUses, type ToolLimit } from "./limit-tool-uses.ts";
 
 /** What becomes of a body that passes through. Plain data, so that another thread can do it. */
 export interface PassingPlan {
@@ -16,7 +16,7 @@ export interface PassingPlan {
   readonly stripped: "none" | "foreign" | "signed";
   readonly changes: BodyChanges;
   /** Bounds of hosted tools to write into the list of tools. */
-  readonly toolBounds: readonly ToolBound[];
+  readonly toolBounds: readonly ToolLimit[];
   readonly vendor: BodyVendor | null;
 }
 
@@ -57,7 +57,7 @@ const nothing: readonly string[] = [];
 export function passBody(sent: PassingBody, plan: PassingPlan): AdaptedBody<Uint8Array> {
   const { dialect, stripped, toolBounds, vendor } = plan;
   const isBounded = toolBounds.length > 0;
-  const changes = isBounded ? { ...plan.changes, ...boundUses(sent.body, toolBounds) } : plan.changes;
+  const changes = isBounded ? { ...plan.changes, ...limitToolUses(sent.body, toolBounds) } : plan.changes;
   const strip = stripperFor(dialect, stripped, sent.bytes);
   const body = strip === null ? null : sent.body;
   const without = strip === null || body === null ? body : strip(body);

@@ -1,7 +1,7 @@
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { CostMeter } from "./cost-meter.ts";
-import { type Evidence, ProducedOutput } from "./evidence.ts";
+import { ProducedOutput, type UsageEvidence } from "./usage-evidence.ts";
 
 /** Whether the client disconnected from a call that the provider may bill. */
 export function isAbandoned({ hasClientDisconnected, outlivesClient, endedBy, attempts }: Exchange): boolean {
@@ -16,7 +16,7 @@ export function isAbandoned({ hasClientDisconnected, outlivesClient, endedBy, at
 export async function settleAbandoned(
   { abandonAllowance }: Pick<Gateway, "abandonAllowance">,
   meter: CostMeter,
-  counted: Pick<Evidence, "requestBytes" | "countInput">,
+  counted: Pick<UsageEvidence, "requestBytes" | "countInput">,
   status: number,
 ): Promise<boolean> {
   meter.noteNoCalls();

@@ -29,8 +29,15 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
 import { outcomeRecordOf, usageRecordOf } from "../exchange/records.ts";
 import { runsBeside } from "./advisors.ts";
-import { atLeast, clampUsage, doubtZeros, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
 import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
+import {
+  atLeast,
+  clampUsage,
+  doubtZeros,
+  isMeasured,
+  isOutputSure,
+  type UsageEvidence,
+} from "./usage-evidence.ts";
 
 /** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
 const maxLowCountedBytes = 4096;
@@ -39,7 +46,7 @@ const maxLowCountedBytes = 4096;
 interface UsedEvidence {
   readonly usage: Usage;
   readonly basis: UsageBasis;
-  readonly evidence: Evidence;
+  readonly evidence: UsageEvidence;
 }
 
 interface MeteredCharge extends PricedCharge {
@@ -152,7 +159,7 @@ export class CostMeter {
    * Journals what the call has cost so far, which is charged after a crash. Where that has to be counted, it is at or below
    * what `settle` would charge: the tokenizer would take 100 MB and a thread for figures that are hardly ever needed.
    */
-  progress(evidence: Evidence, estimatedInput: number): void {
+  progress(evidence: UsageEvidence, estimatedInput: number): void {
     const { terms, hold } = this.#parts;
     const reported = this.#believed(evidence);
     const isKnown = isMeasured(reported, evidence);
@@ -160,7 +167,7 @@ export class CostMeter {
     terms.accounts.progress(hold, this.#chargeFor(usage));
   }
 
-  #estimateLow(reported: ReportedUsage, evidence: Evidence, estimatedInput: number): Usage {
+  #estimateLow(reported: ReportedUsage, evidence: UsageEvidence, estimatedInput: number): Usage {
     const { held } = this;
     const produced = isOutputSure(reported, evidence) ? 0 : evidence.produced().lowCount();
     const input = reported.isInputDoubtful === true ? this.#countLowInput(evidence, estimatedInput) : 0;
@@ -168,7 +175,7 @@ export class CostMeter {
   }
 
   /** Once: the request does not change. */
-  #countLowInput({ requestBytes }: Evidence, estimatedInput: number): number {
+  #countLowInput({ requestBytes }: UsageEvidence, estimatedInput: number): number {
     this.#lowInput ??= lowRequestCount(requestBytes, estimatedInput);
     return this.#lowInput;
   }
@@ -179,7 +186,7 @@ export class CostMeter {
    */
   settle(
     outcome: Outcome,
-    evidence: Evidence,
+    evidence: UsageEvidence,
     status: number,
     response: StoredResponse | null,
     brokenBy: unknown = null,
@@ -216,7 +223,7 @@ export class CostMeter {
    * The usage that will be charged if it has to be counted here; null if the provider's own figures will be. Called once
    * the answer is complete, so that `settle` need not count it again.
    */
-  estimated(evidence: Evidence): Promise<Usage> | null {
+  estimated(evidence: UsageEvidence): Promise<Usage> | null {
     const reported = this.#believed(evidence);
     if (isMeasured(reported, evidence)) return null;
     this.#estimated = this.#estimate(reported, evidence);
@@ -224,7 +231,7 @@ export class CostMeter {
   }
 
   /** What `settle` will charge for such evidence, which has to be counted, and its tokens. */
-  async estimatedCost(evidence: Evidence): Promise<{ readonly cost: number; readonly tokens: number }> {
+  async estimatedCost(evidence: UsageEvidence): Promise<{ readonly cost: number; readonly tokens: number }> {
     const reported = this.#believed(evidence);
     assert(!isMeasured(reported, evidence), "only what is not reported is estimated");
     this.#estimated = this.#estimate(reported, evidence, true);
@@ -232,7 +239,7 @@ export class CostMeter {
     return { cost, tokens: tokensOf(quantities) };
   }
 
-  #believed(evidence: Evidence): ReportedUsage {
+  #believed(evidence: UsageEvidence): ReportedUsage {
     const { usage, partialUsage } = evidence;
     const { held } = this;
     const { exchange, requestedExtras } = this.#parts;
@@ -247,7 +254,7 @@ export class CostMeter {
    * estimate, so it is capped by what the hold was priced for. A cancelled call that is small does not wait for a tokenizer
    * that has not been loaded: its low count is charged, which is at least half of the exact one for ordinary text.
    */
-  async #estimate(reported: ReportedUsage, evidence: Evidence, isCancelled = false): Promise<Usage> {
+  async #estimate(reported: ReportedUsage, evidence: UsageEvidence, isCancelled = false): Promise<Usage> {
     const { held } = this;
     const { terms, key } = this.#parts;
     if (isCancelled && !terms.tokens.isLoaded && isSmall(evidence)) {
@@ -261,7 +268,7 @@ export class CostMeter {
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
 
-  #countInput({ countInput, requestBytes }: Evidence): Promise<number> {
+  #countInput({ countInput, requestBytes }: UsageEvidence): Promise<number> {
     const { exchange, key, terms } = this.#parts;
     const { deployment } = exchange.attempts;
     const isForClaude = deployment !== null && isClaude(deployment);
@@ -331,7 +338,7 @@ export class CostMeter {
   }
 }
 
-function isSmall(evidence: Evidence): boolean {
+function isSmall(evidence: UsageEvidence): boolean {
   const { countInput, requestBytes } = evidence;
   if (countInput !== undefined || requestBytes.length > maxLowCountedBytes) return false;
   return evidence.produced().chars <= maxLowCountedBytes;

@@ -11,9 +11,9 @@ import { clientClosedRequest, type Exchange } from "../exchange/exchange.ts";
 import type { Gateway, LocalCounts } from "../exchange/gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import { CostMeter } from "./cost-meter.ts";
-import type { Evidence } from "./evidence.ts";
 import type { RequestedExtras } from "./extras.ts";
 import { takeShare } from "./playground-share.ts";
+import type { UsageEvidence } from "./usage-evidence.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface WantedHold {
@@ -114,7 +114,7 @@ export async function holdForModel(
 export async function settledOrReleased<Answer>(
   gateway: Gateway,
   exchange: Exchange,
-  wanted: Pick<Evidence, "requestBytes" | "countInput">,
+  wanted: Pick<UsageEvidence, "requestBytes" | "countInput">,
   meter: CostMeter,
   run: () => Promise<Answer>,
 ): Promise<Answer> {

@@ -69,7 +69,7 @@ interface ContinuedRequest extends Omit<ReadRequest, "request"> {
 }
 
 /** What a request asks of its conversation. */
-interface AskedTurn extends WantedConversation {
+interface RequestedTurn extends WantedConversation {
   readonly kind: RequestKind;
 }
 
@@ -84,7 +84,7 @@ async function continued(
   kind: RequestKind,
   reserve: (bytes: number) => void,
 ): Promise<ContinuedRequest> {
-  const asked = askedOf(admitted, request, kind, reserve);
+  const asked = requestedTurn(admitted, request, kind, reserve);
   if (needsRewrite(request, asked)) return rewritten(admitted, request, asked);
   const { exchange } = admitted;
   const keeping = asked.isKept ? keepingOf(exchange, request, firstTurn(exchange, request)) : null;
@@ -99,12 +99,12 @@ function firstTurn({ call }: Exchange, request: ClientRequest): UnplacedTurn {
 }
 
 /** Throws for what cannot be continued here. */
-function askedOf(
+function requestedTurn(
   { exchange }: AdmittedCall,
   request: ClientRequest,
   kind: RequestKind,
-  reserve: AskedTurn["reserve"],
-): AskedTurn {
+  reserve: RequestedTurn["reserve"],
+): RequestedTurn {
   const { settings } = exchange.configured;
   const { truncated } = request;
   const parentId = parentOf(truncated);
@@ -135,7 +135,7 @@ function parentIn(parentId: string | null, conversationId: string | null, settin
 
 function needsRewrite(
   request: ClientRequest,
-  { summaryForm, parent, isKept, references }: AskedTurn,
+  { summaryForm, parent, isKept, references }: RequestedTurn,
 ): boolean {
   if (summaryForm !== null || (isKept && (parent !== null || references.length > 0))) return true;
   return hasOwnItem(request);
@@ -172,7 +172,7 @@ function keepingOf(
 async function rewritten(
   admitted: AdmittedCall,
   request: ClientRequest,
-  asked: AskedTurn,
+  asked: RequestedTurn,
 ): Promise<ContinuedRequest> {
   const replay = await claimEarly(admitted, request);
   if (replay !== null) return { turn: noTurn, body: null, replay };
@@ -192,7 +192,7 @@ async function rewritten(
 async function compacted(
   admitted: AdmittedCall,
   request: ClientRequest,
-  asked: AskedTurn,
+  asked: RequestedTurn,
   form: Compaction["form"],
   found: FoundConversation,
 ): Promise<ContinuedRequest> {
@@ -223,7 +223,7 @@ async function compacted(
 }
 
 /** Whether the gateway has all that the turn belongs to. */
-function canBeKept({ isKept }: AskedTurn, { conversation, input }: FoundConversation): boolean {
+function canBeKept({ isKept }: RequestedTurn, { conversation, input }: FoundConversation): boolean {
   return isKept && conversation.isWhole && !input.some(isReference);
 }
 
@@ -231,7 +231,7 @@ function canBeKept({ isKept }: AskedTurn, { conversation, input }: FoundConversa
 function rebuiltBody(
   exchange: Exchange,
   { bytes }: ClientRequest,
-  { kind, parent }: AskedTurn,
+  { kind, parent }: RequestedTurn,
   { sent, conversation, paths }: FoundConversation,
 ): ContinuedBody | null {
   const { items, isWhole, naming } = conversation;

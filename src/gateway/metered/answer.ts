@@ -6,7 +6,7 @@ import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
+import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { recordContent, wholeBodyOf } from "../exchange/content.ts";
 import { bodyResponse } from "../response/body-response.ts";
@@ -16,12 +16,12 @@ import { recordResponse } from "../response/record-response.ts";
 import { streamPacer } from "../response/stream-pacer.ts";
 import {
   type AnsweredParts,
-  askForParts,
   type BegunCall,
+  callInParts,
   type FoundAnswer,
   readAnswers,
   wholeOf,
-} from "./ask.ts";
+} from "./call-provider.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
@@ -31,7 +31,7 @@ export async function answerMetered(asking: HeldMeteredCall): Promise<Response> 
   const { route, request, maxInputs } = asking;
   const isSplit = isAboveInputs(route, request, maxInputs);
   const bodies = isSplit ? route.split?.(request.body, maxInputs) : undefined;
-  const asked = askForParts(asking, bodies ?? [request.truncated]);
+  const asked = callInParts(asking, bodies ?? [request.truncated]);
   return deliver(asking, await asked.catch((error) => chargeFailure(asking, error)));
 }
 
@@ -50,7 +50,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   if (exchange.hasClientDisconnected && !exchange.outlivesClient && exchange.taken.claim === null)
     throw clientDisconnected();
   asking.meter.noteExtras(found.extras);
-  const evidence = evidenceOf(asking, found, () => [asking.request.body]);
+  const evidence = usageEvidenceOf(asking, found, () => [asking.request.body]);
   const estimated = await asking.meter.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
@@ -69,7 +69,7 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
   const { meter } = asking;
   if (isBilled(error)) {
     meter.noteExtras(error.extras);
-    const evidence = evidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
+    const evidence = usageEvidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
     await meter.settle("failed", evidence, error.status, null, error);
   }
   throw error;
@@ -89,7 +89,7 @@ async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cau
   meter.noteExtras({ ...found.extras, units });
   await meter.settle(
     "failed",
-    evidenceOf(asking, found, () => readable.parts),
+    usageEvidenceOf(asking, found, () => readable.parts),
     error.status,
     null,
     error,
@@ -132,11 +132,11 @@ function certainOf({ request, demand, demandOf }: HeldMeteredCall, parts: readon
 }
 
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
-function evidenceOf(
+function usageEvidenceOf(
   asking: HeldMeteredCall,
   { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
-): Evidence {
+): UsageEvidence {
   const { call, request } = asking;
   const { deployment } = call.exchange.attempts;
   const isInTokens = usage !== null || (deployment !== null && asking.isInTokensAt(deployment));
@@ -153,7 +153,7 @@ function evidenceOf(
 /** Resolves when the charge is durable. If the client disconnected, the charge has no usage record. */
 async function settle(
   asking: HeldMeteredCall,
-  evidence: Evidence,
+  evidence: UsageEvidence,
   body: Piece,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {

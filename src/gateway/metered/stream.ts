@@ -5,7 +5,7 @@ import { addCostHeaders } from "../response/headers.ts";
 import { PassthroughRelayer } from "../response/passthrough-relayer.ts";
 import { relayStream } from "../response/stream-response.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
-import { type BegunCall, openCall } from "./ask.ts";
+import { type BegunCall, openCall } from "./call-provider.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
 
 function isEventStream({ head }: OpenedCall): boolean {

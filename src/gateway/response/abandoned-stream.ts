@@ -19,7 +19,7 @@ function isUsageKnown({ meter }: StreamRelayer): boolean {
 
 /** Whether the model may have reasoned without showing it: then the usage is worth waiting for. */
 function mayReason({ deployment }: OpenedCall, { meter }: StreamRelayer): boolean {
-  if (meter.sealedChars > 0 || (meter.partialUsage?.reasoningTokens ?? 0) > 0) return true;
+  if (meter.encryptedChars > 0 || (meter.partialUsage?.reasoningTokens ?? 0) > 0) return true;
   const [dialect] = deployment.dialects;
   return dialect !== undefined && reasons(targetOf(deployment, dialect));
 }
@@ -31,7 +31,7 @@ export function silenceMsOf(opened: OpenedCall, relayer: StreamRelayer, longestG
 
 /** What has been produced and not taken yet. */
 function contentOf({ meter }: StreamRelayer): number {
-  return meter.producedChars + meter.sealedChars;
+  return meter.producedChars + meter.encryptedChars;
 }
 
 export interface AbandonedStreamActions {

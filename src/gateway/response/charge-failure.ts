@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import { ProducedOutput } from "../charge/evidence.ts";
+import { ProducedOutput } from "../charge/usage-evidence.ts";
 import type { PendingResponse } from "./pending-response.ts";
 
 /**

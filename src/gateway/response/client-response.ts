@@ -2,7 +2,7 @@ import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
+import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../exchange/content.ts";
 import { bodyResponse } from "./body-response.ts";
 import { chargeFailure } from "./charge-failure.ts";
@@ -38,7 +38,7 @@ export async function answerWhole(pending: PendingResponse): Promise<Response> {
       ? null
       : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(pending));
   await recordFacts(pending, whole, whole.body);
-  await meter.settle("completed", evidenceOf(pending, whole), 200, stored);
+  await meter.settle("completed", usageEvidenceOf(pending, whole), 200, stored);
   if (whole.body.length >= largeBodyBytes) await largeBodyPacer.turn();
   return wholeResponse(pending, whole);
 }
@@ -61,7 +61,8 @@ async function readClientResponse(pending: PendingResponse): Promise<ProviderRes
   const { compaction } = call.turn;
   const whole = compaction === null ? read : compactedWhole(compaction, read, generation.stream);
   call.exchange.attempts.reported = whole.usage;
-  const estimated = whole.showing === undefined ? null : await meter.estimated(evidenceOf(pending, whole));
+  const estimated =
+    whole.showing === undefined ? null : await meter.estimated(usageEvidenceOf(pending, whole));
   const shown = estimated === null || whole.showing === undefined ? whole : await whole.showing(estimated);
   const body = await asCreated(pending, shown.body);
   return body === shown.body ? shown : { ...shown, body };
@@ -75,7 +76,7 @@ function keepUpstreamContent({ call, opened }: PendingResponse): void {
   if (!opened.streaming) recordUpstream(content, opened.whole);
 }
 
-function evidenceOf({ generation }: PendingResponse, whole: ProviderResponse): Evidence {
+function usageEvidenceOf({ generation }: PendingResponse, whole: ProviderResponse): UsageEvidence {
   return {
     usage: whole.usage,
     partialUsage: null,

@@ -1,9 +1,9 @@
 import { releaseBytes, sharedCopy } from "../../base/bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import { malformedAnswer } from "../../dialects/errors/failure.ts";
+import { malformedResponse } from "../../dialects/errors/failure.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import { maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
+import { maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
@@ -88,8 +88,8 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
     await streamPacer.turn();
     call.exchange.taken.content?.upstreamResponse(chunk);
     bytes += chunk.length;
-    if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
-    if (bytes >= largeBodyBytes) await call.awaitMemory(maxWholeBytes);
+    if (bytes > maxProviderResponseBytes) throw malformedResponse("it is too large");
+    if (bytes >= largeBodyBytes) await call.awaitMemory(maxProviderResponseBytes);
     await read(decoder.push(chunk));
   }
   await read(decoder.end());

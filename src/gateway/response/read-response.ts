@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { Passthrough } from "../../dialects/contract/provider-dialect.ts";
-import { malformedAnswer } from "../../dialects/errors/failure.ts";
-import { parseAnswer } from "../../dialects/provider-response/outline.ts";
+import { malformedResponse } from "../../dialects/errors/failure.ts";
+import { parseResponse } from "../../dialects/provider-response/outline.ts";
 import { producedText } from "../../dialects/provider-response/produced.ts";
 import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
@@ -49,7 +49,7 @@ interface Reader {
 
 /** Throws a GatewayError if the bytes are not a response. */
 export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Reader): ReadAnswer {
-  const body = parseAnswer({ bytes });
+  const body = parseResponse({ bytes });
   const dialect = providerDialect(form.dialect);
   if (form.asStream) return writtenAsStream(body, form, reader.reread(), null);
   const extras = dialect.readExtras(body);
@@ -108,8 +108,8 @@ function rejectOtherBodies(body: JsonObject, { answerField, failureIn }: Passthr
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   const content = body[answerField];
-  if (!Array.isArray(content)) throw malformedAnswer("it has no content");
-  if (content.length > 0 && content.every(isBlank)) throw malformedAnswer("its content is null");
+  if (!Array.isArray(content)) throw malformedResponse("it has no content");
+  if (content.length > 0 && content.every(isBlank)) throw malformedResponse("its content is null");
 }
 
 function isBlank(part: Json): boolean {

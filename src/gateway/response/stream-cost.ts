@@ -1,7 +1,7 @@
 import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
-import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
+import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import { type Delivery, recordFacts } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
@@ -28,7 +28,7 @@ export class StreamCost {
     this.#relayer = relayer;
   }
 
-  evidence(): Evidence {
+  evidence(): UsageEvidence {
     const { usage, partialUsage: partial } = this.#relayer.meter;
     const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
@@ -41,7 +41,7 @@ export class StreamCost {
 
   #takeProduced(): ProducedOutput {
     this.#produced.add(this.#relayer.meter.takeProduced());
-    this.#produced.sealedChars = this.#relayer.meter.sealedChars;
+    this.#produced.encryptedChars = this.#relayer.meter.encryptedChars;
     return this.#produced;
   }
 

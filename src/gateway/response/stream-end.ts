@@ -1,7 +1,7 @@
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import type { Evidence } from "../charge/evidence.ts";
+import type { UsageEvidence } from "../charge/usage-evidence.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import { asCreated, type Delivery, recordFacts, streamHeaders } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
@@ -75,7 +75,7 @@ export async function readTrailing(
 export async function takeEnd(
   pending: Delivery,
   relayer: StreamRelayer,
-  evidence: Evidence,
+  evidence: UsageEvidence,
   recording: StreamRecording,
   read: ReadTrailing,
 ): Promise<readonly Piece[]> {

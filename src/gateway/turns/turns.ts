@@ -15,6 +15,7 @@ import {
   readEnd,
   writtenConversation,
 } from "./conversation-body.ts";
+import { moreThanKept, tooLong, tooManyReferenced, tooMuchReferenced } from "./conversation-errors.ts";
 import {
   identified,
   identifiedInput,
@@ -27,7 +28,6 @@ import {
 } from "./item-ids.ts";
 import { asItWas, opened } from "./open-turns.ts";
 import { type ChangedConversation, type KeptTurn, type Turn, turnPieces } from "./turn-body.ts";
-import { moreThanKept, tooLong, tooManyReferenced, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
 

@@ -10,7 +10,7 @@ interface MergedRow {
 type Page<Row> = CursorPage<Row, number>;
 
 /** Two lists, each newest first and with its own cursor. */
-export interface TwoLists<Row> {
+export interface CompletedAndOther<Row> {
   /** The next page before this id; null if the query excludes this list. */
   completed(beforeId: number | undefined): Promise<Page<Row>> | null;
   ended(beforeId: number | undefined): Promise<Page<Row>> | null;
@@ -25,7 +25,7 @@ const nothing: Page<never> = { rows: [], next: null };
 export async function mergePages<Row extends MergedRow>(
   cursor: string | undefined,
   limit: number,
-  lists: TwoLists<Row>,
+  lists: CompletedAndOther<Row>,
 ): Promise<CursorPage<Row, string>> {
   const [completedBefore, endedBefore] = readCursor(cursor);
   const [completed, ended] = await Promise.all([

@@ -1,7 +1,7 @@
 import { asBuffer, releaseBytes } from "../../base/bytes.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Head, Transfer } from "../../wire/transfer.ts";
-import { maxWholeBytes, type Plan } from "../upstream.ts";
+import { maxProviderResponseBytes, type Plan } from "../upstream.ts";
 
 /**
  * Takes a piece that its reader waits for, within the callback that received it. Returns true if the reader need not
@@ -125,7 +125,7 @@ const maxUncountedBytes = 1024 * 1024;
 
 /** Whether a whole answer exceeds what is accepted from a provider. */
 export function isTooLarge({ bytes }: AnswerQueue): boolean {
-  return bytes > maxWholeBytes;
+  return bytes > maxProviderResponseBytes;
 }
 
 /** Whether this piece has made a whole answer a large one. */
@@ -136,9 +136,9 @@ export function hasBecomeLarge({ bytes }: AnswerQueue, piece: Uint8Array): boole
 /** The rest of a large answer is read once there is memory for all of it. Until then TCP slows the provider down. */
 export async function awaitMemory(plan: Plan, head: Head | null, transfer: Transfer | null): Promise<void> {
   if (plan.awaitMemory === undefined) return;
-  const announced = Number(head?.get("content-length") ?? maxWholeBytes);
+  const announced = Number(head?.get("content-length") ?? maxProviderResponseBytes);
   transfer?.pause();
   // Rejects if the exchange has ended, which ends this call, too.
-  await plan.awaitMemory(Math.min(announced, maxWholeBytes)).catch(() => {});
+  await plan.awaitMemory(Math.min(announced, maxProviderResponseBytes)).catch(() => {});
   transfer?.resume();
 }

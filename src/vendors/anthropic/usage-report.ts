@@ -2,9 +2,9 @@ import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonEmpty } from "../../dialects/json/json-fields.ts";
 import {
-  countIn,
   isoDay,
   nanoUsd,
+  readCount,
   rejectOtherCurrencies,
   UnreadableReport,
   type UsageReport,
@@ -37,24 +37,24 @@ function pathTo(path: string, groupBy: string): UsageReport["path"] {
 /** https://platform.claude.com/docs/en/api/admin/usage_report: the input does not include cache reads and writes. */
 const usage: UsageReport = {
   name: "Anthropic's usage report",
-  tells: ["input", "cached", "cache_writes", "output"],
+  metrics: ["input", "cached", "cache_writes", "output"],
   path: pathTo("/v1/organizations/usage_report/messages", "model"),
   recognises: (result) => "uncached_input_tokens" in result,
   dayOf,
   read: (result) => {
-    const cached = countIn(result, "cache_read_input_tokens");
+    const cached = readCount(result, "cache_read_input_tokens");
     const written = isObject(result["cache_creation"]) ? Object.keys(result["cache_creation"]) : [];
     const cacheWrites = written.reduce(
-      (sum, name) => sum + countIn(result["cache_creation"] as JsonObject, name),
+      (sum, name) => sum + readCount(result["cache_creation"] as JsonObject, name),
       0,
     );
     return {
       model: nonEmpty(result["model"]),
       figures: {
-        input: countIn(result, "uncached_input_tokens") + cached + cacheWrites,
+        input: readCount(result, "uncached_input_tokens") + cached + cacheWrites,
         cached,
         cache_writes: cacheWrites,
-        output: countIn(result, "output_tokens"),
+        output: readCount(result, "output_tokens"),
       },
     };
   },
@@ -63,7 +63,7 @@ const usage: UsageReport = {
 /** https://platform.claude.com/docs/en/api/admin/cost_report: in cents, as decimal text. Costs without a model keep their own name. */
 const costs: UsageReport = {
   name: "Anthropic's cost report",
-  tells: ["cost"],
+  metrics: ["cost"],
   path: pathTo("/v1/organizations/cost_report", "description"),
   recognises: (result, bucket) => typeof result["amount"] === "string" && "starting_at" in bucket,
   dayOf,

@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonEmpty } from "../../dialects/json/json-fields.ts";
 import { bearer } from "../credentials/static-header.ts";
 import {
-  countIn,
   nanoUsd,
+  readCount,
   rejectOtherCurrencies,
   UnreadableReport,
   type UsageReport,
@@ -39,18 +39,18 @@ function pathTo(path: string, groupBy: string): UsageReport["path"] {
 /** https://platform.openai.com/docs/api-reference/usage: cached input, and what is written to a cache, are parts of the input. */
 const usage: UsageReport = {
   name: "OpenAI's usage",
-  tells: ["requests", "input", "cached", "cache_writes", "output"],
+  metrics: ["requests", "input", "cached", "cache_writes", "output"],
   path: pathTo("/organization/usage/completions", "model"),
   recognises: ({ object }) => typeof object === "string" && /^organization\.usage\.\w+\.result$/.test(object),
   dayOf,
   read: (result) => ({
     model: nonEmpty(result["model"]),
     figures: {
-      requests: countIn(result, "num_model_requests"),
-      input: countIn(result, "input_tokens"),
-      cached: countIn(result, "input_cached_tokens"),
-      cache_writes: countIn(result, "input_cache_write_tokens"),
-      output: countIn(result, "output_tokens"),
+      requests: readCount(result, "num_model_requests"),
+      input: readCount(result, "input_tokens"),
+      cached: readCount(result, "input_cached_tokens"),
+      cache_writes: readCount(result, "input_cache_write_tokens"),
+      output: readCount(result, "output_tokens"),
     },
   }),
 };
@@ -67,7 +67,7 @@ function modelOf(lineItem: string | null): string | null {
 /** https://platform.openai.com/docs/api-reference/usage/costs */
 const costs: UsageReport = {
   name: "OpenAI's costs",
-  tells: ["cost"],
+  metrics: ["cost"],
   path: pathTo("/organization/costs", "line_item"),
   recognises: ({ object }) => object === "organization.costs.result",
   dayOf,

@@ -40,8 +40,8 @@ function compared(lines: readonly Line[], attempts: readonly AttemptSums[], tole
     model,
     figures,
   }));
-  const tells = new Set(billed.flatMap(({ figures }) => reportMetrics.filter((name) => name in figures)));
-  return compare({ bill: { lines: billed, tells }, attempts, tolerance });
+  const metrics = new Set(billed.flatMap(({ figures }) => reportMetrics.filter((name) => name in figures)));
+  return compare({ bill: { lines: billed, metrics }, attempts, tolerance });
 }
 
 function onlyRow(lines: readonly Line[], attempts: readonly AttemptSums[], tolerance = 0): ComparedRow {
@@ -78,7 +78,7 @@ describe("a bill and the ledger", () => {
     });
   });
 
-  test("differ only beyond the tolerance, and only in what the bill tells", () => {
+  test("differ only beyond the tolerance, and only in what the bill metrics", () => {
     const figures = { input: 1010, output: 50 };
     expect(onlyRow([{ figures }], [asked()], 0.01).differing).toEqual([]);
     expect(onlyRow([{ figures }], [asked()], 0.009).differing).toEqual(["input"]);

@@ -25,8 +25,8 @@ describe("a bill is read", () => {
       { day: october, model: "gpt-5.6-mini", figures },
       { day: october + 1, model: "gpt-5.6-2026-04-23", figures: { ...figures, cached: 0 } },
     ];
-    const tells = new Set(["requests", "input", "cached", "cache_writes", "output"] as const);
-    expect(read(firstPage, lastPage)).toEqual({ lines, tells });
+    const metrics = new Set(["requests", "input", "cached", "cache_writes", "output"] as const);
+    expect(read(firstPage, lastPage)).toEqual({ lines, metrics });
     // As a list of pages, as a page a line, and given twice.
     expect(read(`[${firstPage}, ${lastPage}]`).lines).toEqual(lines);
     expect(read(`${firstPage}\n${lastPage}\n`).lines).toEqual(lines);
@@ -41,7 +41,7 @@ describe("a bill is read", () => {
         { day: october, model: "gpt-5.6-mini", figures: { cost: 100 } },
         { day: october, model: "web search tool calls", figures: { cost: 500_000_000 } },
       ],
-      tells: new Set(["cost"]),
+      metrics: new Set(["cost"]),
     });
     expect(read(openAiPageOf([[openAiCost(null, 1)]], 0, null)).lines).toEqual([
       { day: october, model: null, figures: { cost: 1_000_000_000 } },
@@ -52,7 +52,7 @@ describe("a bill is read", () => {
     const figures = { input: 3200, cached: 200, cache_writes: 1500, output: 500 };
     expect(read(anthropicUsagePage)).toEqual({
       lines: [{ day: october, model: "claude-opus-4-7-20260416", figures }],
-      tells: new Set(["input", "cached", "cache_writes", "output"]),
+      metrics: new Set(["input", "cached", "cache_writes", "output"]),
     });
   });
 
@@ -75,7 +75,7 @@ describe("a bill is read", () => {
         },
         { day: october + 1, model: "d", figures: { input: 7 } },
       ],
-      tells: new Set(["requests", "input", "cached", "cache_writes", "output", "cost"]),
+      metrics: new Set(["requests", "input", "cached", "cache_writes", "output", "cost"]),
     });
   });
 
@@ -90,9 +90,9 @@ describe("a bill is read", () => {
   });
 
   test("of several reports at once, and of pages without results", () => {
-    const { lines, tells } = read(firstPage, openAiPageOf([[], []], 1, null), openAiCostsPage);
+    const { lines, metrics } = read(firstPage, openAiPageOf([[], []], 1, null), openAiCostsPage);
     expect(lines.length).toBe(6);
-    expect(tells.has("cost")).toBe(true);
+    expect(metrics.has("cost")).toBe(true);
   });
 });
 

@@ -76,7 +76,7 @@ describe("sums of usage", () => {
           firstByteCount: 0,
           totalMs: 81,
           totalCount: 1,
-          coveredAttempts: 0,
+          recoveredAttempts: 0,
         },
       ]);
     };

@@ -158,7 +158,7 @@ describe("the fake is what the vendors' SDKs take for Bedrock", () => {
 });
 
 describe("Sluice before the same Bedrock", () => {
-  // B04: an application profile hides the model, so `family` tells what it is. B05: an API key is a bearer token.
+  // B04: an application profile hides the model, so `family` metrics what it is. B05: an API key is a bearer token.
   for (const id of models) {
     test(`T10: ${id} answers clients of all three dialects, whole and streamed`, async () => {
       expect(await (await ask(id)).json()).toMatchObject({ content: [{ type: "text", text: fixtureText }] });

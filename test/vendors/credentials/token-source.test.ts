@@ -202,7 +202,7 @@ describe("a token host", () => {
     host.stop();
   });
 
-  test("V12: tells how far this machine's clock is off", async () => {
+  test("V12: metrics how far this machine's clock is off", async () => {
     const dated = (offMs: number) =>
       json({}, { status: 400, headers: { date: new Date(Date.now() + offMs).toUTCString() } });
     const host = startProvider([dated(7 * 60_000), dated(-7 * 60_000), dated(20_000)]);

@@ -165,7 +165,7 @@ describe("refusals", () => {
     });
   });
 
-  test("models check tells an operator what to do", () => {
+  test("models check metrics an operator what to do", () => {
     const advice = (status: number, body: JsonObject = {}) =>
       provider.advise(answered(status, body), "claude-x");
     expect(advice(404)).toBe(

@@ -1,6 +1,6 @@
 import type { AdminDeps } from "../../deps.ts";
+import { json } from "../../routes/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
-import { json } from "../../routes/refusal.ts";
 
 export type Form = ReadonlyMap<string, string>;
 

@@ -1,5 +1,5 @@
 import type { DeviceGrant } from "../../../store/device-records.ts";
-import { AdminError, notFound } from "../../routes/refusal.ts";
+import { AdminError, notFound } from "../../routes/admin-error.ts";
 import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.ts";
 import { originInBrowser } from "../origin.ts";
 import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";

@@ -1,8 +1,8 @@
 import type { Elysia } from "elysia";
 import type { AdminDeps } from "../../deps.ts";
+import { json, notFound } from "../../routes/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
 import { answeringErrors } from "../../routes/mount.ts";
-import { json, notFound } from "../../routes/refusal.ts";
 import { causeText, reportFailure } from "./failures.ts";
 import { endsSession, type LogoutToken, tokenLifeMs } from "./logout-token.ts";
 import { OidcSignIn } from "./sign-in.ts";

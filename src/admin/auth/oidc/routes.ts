@@ -3,7 +3,7 @@ import { newId } from "../../../base/id.ts";
 import type { OidcSettings } from "../../../config/settings.ts";
 import { urlOf } from "../../../gateway/exchange/client-call.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { answerHeaders } from "../../routes/refusal.ts";
+import { answerHeaders } from "../../routes/admin-error.ts";
 import { sessionCookies } from "../guard.ts";
 import { refreshSignIn } from "../lost-sign-ins.ts";
 import { originInBrowser } from "../origin.ts";

@@ -9,7 +9,7 @@ import { tightestCap } from "../../../gateway/endpoints/usage-summary.ts";
 import { hasKeyForm } from "../../../keys/secret.ts";
 import type { KeyMode, SignIn } from "../../../store/store.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { json } from "../../routes/refusal.ts";
+import { json } from "../../routes/admin-error.ts";
 import { bearerOf } from "../guard.ts";
 import type { PersonIdentity } from "../identity.ts";
 import { managedSettingsFor } from "./managed-settings.ts";

@@ -1,5 +1,5 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
-import type { FiguresView, UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
+import type { UsageRowView, UsageTotalsView, UsageView } from "../../../admin/reports/schema.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
@@ -15,7 +15,7 @@ import { parameters } from "../router.ts";
 import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.tsx";
 
 /** A note on what the spending consists of. `figures` are the totals since the key was created. */
-function spentNote(key: KeyView, figures: FiguresView | null): string {
+function spentNote(key: KeyView, figures: UsageTotalsView | null): string {
   const unit = key.credit ? "credits" : "tokens in this period";
   if (figures === null) return unit;
   if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits at list price in total`;
@@ -27,7 +27,7 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
   return parts.join(" · ");
 }
 
-function endedNote(key: KeyView, figures: FiguresView | null): string {
+function endedNote(key: KeyView, figures: UsageTotalsView | null): string {
   const tokens = shortPlural(key.input_tokens + key.output_tokens, "token");
   if (figures === null) return tokens;
   return `${tokens} · ${count(figures.failed)} failed · ${count(figures.rejected)} rejected`;
@@ -40,7 +40,13 @@ function limitsNote({ tpm_limits: tpm, max_concurrent: inFlight }: KeyView): str
   return parts.join(" · ");
 }
 
-export function KeyFacts({ apiKey: key, figures = null }: { apiKey: KeyView; figures?: FiguresView | null }) {
+export function KeyFacts({
+  apiKey: key,
+  figures = null,
+}: {
+  apiKey: KeyView;
+  figures?: UsageTotalsView | null;
+}) {
   const { name, main, exact = main, side } = keyBalance(key);
   const facts: readonly Fact[] = [
     [name, exact, side],

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { FiguresView, UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
+import type { UsageRowView, UsageTotalsView, UsageView } from "../../../admin/reports/schema.ts";
 import { ApiError, api, useLoaded } from "../api.ts";
 import { change, count, credits, exactCredits, rate, shortCount, timeRange } from "../format.ts";
 import { overrunFacts } from "../overrun.ts";
@@ -23,8 +23,8 @@ function Tokens({ value }: { value: number }) {
 }
 
 /** The totals, or the figures of the one group that is shown, and how the totals changed since the period before. */
-function factsOf(figures: FiguresView, before: FiguresView | null): readonly Fact[] {
-  const than = (pick: (figures: FiguresView) => number) => before && change(pick(figures), pick(before));
+function factsOf(figures: UsageTotalsView, before: UsageTotalsView | null): readonly Fact[] {
+  const than = (pick: (figures: UsageTotalsView) => number) => before && change(pick(figures), pick(before));
   const listed = figures.list_cost > 0 && (
     <span title={exactCredits(figures.list_cost)}>+ {credits(figures.list_cost)} at list price</span>
   );

@@ -1,22 +1,22 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { isZero, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
 import { headOf, MessagesStreamReader } from "./stream-in.ts";
-import { figures, readUsage } from "./usage-in.ts";
+import { readUsage, usageReader } from "./usage-in.ts";
 
 /** Its blocks, whole, as a stream would begin and end them. */
 export function readResponse(body: JsonObject): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   const { content, ...message } = body;
-  if (!Array.isArray(content)) throw malformedAnswer("a message without content");
+  if (!Array.isArray(content)) throw malformedResponse("a message without content");
   const blocks = objectsOf(content);
   // Some servers do not say why an answer has ended.
   const ended = stringOf(body["stop_reason"]) || (blocks.some(headOf) ? "end_turn" : null);
-  if (ended === null) throw malformedAnswer("an empty message without a stop_reason");
+  if (ended === null) throw malformedResponse("an empty message without a stop_reason");
   const events = [
     ["message_start", { message }] as const,
     ...blocks.flatMap(eventsOf),
@@ -38,5 +38,5 @@ function eventsOf(block: JsonObject, index: number) {
 
 export function failureIn(body: JsonObject): GatewayError | null {
   const hasFailed = body["type"] === "error" || (isObject(body["error"]) && !isZero(body["error"]));
-  return hasFailed ? reportedFailure(body, figures) : null;
+  return hasFailed ? reportedFailure(body, usageReader) : null;
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { cutShort, malformedAnswer } from "../../errors/failure.ts";
+import { cutShort, malformedResponse } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { isZero, numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
@@ -10,7 +10,7 @@ import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { issuedIdsOfEvent } from "./issued-ids.ts";
 import { StreamUsage } from "./stream-usage.ts";
-import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
+import { countBlock, encryptedChars, extrasOf } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -47,7 +47,7 @@ export class MessagesStreamReader extends StreamReader {
       return;
     }
     const { content_block: block, delta } = event;
-    this.emitWritten(writtenIn(type, event), sealedChars(block) + sealedChars(delta));
+    this.emitWritten(writtenIn(type, event), encryptedChars(block) + encryptedChars(delta));
     if (type === "message_delta") this.#finish = readFinish(objectOf(delta) ?? {}) ?? this.#finish;
     const isLast = this.#finish !== null;
     if (isLast || type === "content_block_stop") this.emit({ type: "text_end", isLast });
@@ -68,7 +68,7 @@ export class MessagesStreamReader extends StreamReader {
     }
     if (type === "content_block_start" && isObject(event["content_block"]))
       countBlock(event["content_block"], this.#calls);
-    this.emit({ type: "extras", extras: extrasOf(this.#usage.figures, this.#calls) });
+    this.emit({ type: "extras", extras: extrasOf(this.#usage.reported, this.#calls) });
     const ids = issuedIdsOfEvent(event, this.#isStored);
     if (ids.length === 0) return;
     this.#issued = [...this.#issued, ...ids];
@@ -84,10 +84,10 @@ export class MessagesStreamReader extends StreamReader {
   }
 
   #start(message: JsonObject): void {
-    if (this.#begun) throw malformedAnswer("a second message_start");
+    if (this.#begun) throw malformedResponse("a second message_start");
     this.#begun = true;
     this.emit({ type: "start", usage: this.#usage.begin(message["usage"]) });
-    const tier = stringOf(this.#usage.figures["service_tier"]);
+    const tier = stringOf(this.#usage.reported["service_tier"]);
     if (tier !== null) this.emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
   }
 

@@ -4,13 +4,13 @@ import { noUsage, type ReportedExtras, type ReportedUsage, unreported } from "..
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
-  type AnswerFigures,
   addReported,
   detailsOf,
   isTokenCount,
   reportUsage,
+  type UsageReader,
   UsageSide,
-} from "../../usage/usage-figures.ts";
+} from "../../usage/reported-usage.ts";
 
 /**
  * `usage` of a message, or of `message_start` and `message_delta` in a stream: the fields that are read here, of which nothing is
@@ -95,14 +95,14 @@ function readExtras(answer: JsonObject): ReportedExtras {
   return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
 }
 
-export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };
+export const usageReader: UsageReader = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
 /** Some tools are counted in the usage, some only appear as blocks, some are both: the larger count is used. */
 export function extrasOf(reported: JsonObject, counted: CallCounter): ReportedExtras {
   const { server_tool_use: toolUse }: MessagesUsage = reported;
-  const figures = objectOf(toolUse);
-  if (figures !== null) {
-    for (const name of hostedToolNames) counted.atLeast(name, countOf(figures[`${name}_requests`]));
+  const calls = objectOf(toolUse);
+  if (calls !== null) {
+    for (const name of hostedToolNames) counted.atLeast(name, countOf(calls[`${name}_requests`]));
   }
   return reportedTogether(tiersIn(reported), counted.report());
 }
@@ -124,7 +124,7 @@ const toolsOfBlocks: readonly (readonly [RegExp, HostedToolName])[] = [
 ];
 
 /** The length of the reasoning in a block or a delta that only Anthropic can read: hidden altogether, or in its signature. */
-export function sealedChars(block: Json | undefined): number {
+export function encryptedChars(block: Json | undefined): number {
   if (!isObject(block)) return 0;
   const { type, signature, data } = block;
   const hidden = type === "redacted_thinking" ? (stringOf(data)?.length ?? 0) : 0;

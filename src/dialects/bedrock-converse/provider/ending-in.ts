@@ -2,12 +2,12 @@ import { tableOf } from "../../../base/collections/table.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage/usage.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
-import { type AnswerFigures, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+import { isTokenCount, reportUsage, type UsageReader, UsageSide } from "../../usage/reported-usage.ts";
 
 const reasons = tableOf<FinishReason>({
   end_turn: "stop",
@@ -31,7 +31,7 @@ const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malfor
 /** How the model failed; null if it did not. */
 export function readFailure(stopReason: Json | undefined): GatewayError | null {
   const reason = stringOf(stopReason) ?? "";
-  return failures.has(reason) ? malformedAnswer(`its stopReason is ${reason}`) : null;
+  return failures.has(reason) ? malformedResponse(`its stopReason is ${reason}`) : null;
 }
 
 /** Null if there is no reason yet. */
@@ -64,7 +64,7 @@ export function readTier(answer: JsonObject): string | null {
   return stringOf(objectOf(answer["serviceTier"])?.["type"]);
 }
 
-export const figures: AnswerFigures = {
+export const usageReader: UsageReader = {
   usageIn: ({ usage }) => readUsage(usage),
   readExtras: (answer) => serviceTier(readTier(answer)),
 };

@@ -1,21 +1,21 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { objectOf, objectsOf } from "../../json/json-fields.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
-import { figures } from "./ending-in.ts";
+import { usageReader } from "./ending-in.ts";
 import { ConverseStreamReader } from "./stream-in.ts";
 
 /** Its blocks, whole, as a stream would begin and end them. */
 export function readResponse(body: JsonObject): readonly IrEvent[] {
-  if (isObject(body["error"])) throw reportedFailure(body, figures);
+  if (isObject(body["error"])) throw reportedFailure(body, usageReader);
   const { stopReason = null, ...metadata } = body;
   const content = objectOf(objectOf(body["output"])?.["message"])?.["content"];
-  if (!Array.isArray(content)) throw malformedAnswer("no message");
+  if (!Array.isArray(content)) throw malformedResponse("no message");
   const blocks = objectsOf(content).flatMap(partsOf);
   const events = blocks.flatMap((block, index) => eventsOf(block, index));
   const ends = [["messageStop", { stopReason }] as const, ["metadata", metadata] as const];
-  return readAsStream(new ConverseStreamReader(), [...events, ...ends], figures.usageIn(body));
+  return readAsStream(new ConverseStreamReader(), [...events, ...ends], usageReader.usageIn(body));
 }
 
 /** A text with citations is a list of texts. */

@@ -1,12 +1,12 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedUsage } from "../../../base/usage/usage.ts";
-import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedResponse, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
-import { figures, readFailure, readFinish, readTier } from "./ending-in.ts";
+import { readFailure, readFinish, readTier, usageReader } from "./ending-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -30,7 +30,7 @@ export class ConverseStreamReader extends StreamReader {
 
   protected readEvent(data: JsonObject, name: string): void {
     if (name === "error" || isObject(data["error"])) {
-      this.emit({ type: "failure", failure: reportedFailure(data, figures) });
+      this.emit({ type: "failure", failure: reportedFailure(data, usageReader) });
       return;
     }
     this.#begin();
@@ -59,7 +59,7 @@ export class ConverseStreamReader extends StreamReader {
 
   protected readEnd(): void {
     // Not before the end: the billed usage of a failed answer follows its stop.
-    if (this.#failure !== null) throw failedAnswer(this.#failure, this.#usage, this.#extras);
+    if (this.#failure !== null) throw failedResponse(this.#failure, this.#usage, this.#extras);
     if (this.#finish === null) throw cutShort();
     for (const index of this.#open.keys()) this.#stop(index);
     this.emit({ type: "finish", finish: this.#finish });
@@ -109,9 +109,9 @@ export class ConverseStreamReader extends StreamReader {
   }
 
   #metadata(data: JsonObject): void {
-    const usage = figures.usageIn(data);
+    const usage = usageReader.usageIn(data);
     this.#usage = usage ?? this.#usage;
-    this.#extras = figures.readExtras(data);
+    this.#extras = usageReader.readExtras(data);
     this.emit({ type: "extras", extras: this.#extras });
     if (usage !== null) this.emit(usageEvent(usage, this.#finish !== null));
     const tier = readTier(data);

@@ -2,11 +2,11 @@ import { tableOf } from "../../../base/collections/table.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { FailedStart } from "../../contract/provider-dialect.ts";
-import { failedAnswer } from "../../errors/failure.ts";
+import { failedResponse } from "../../errors/failure.ts";
 import { unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { figures } from "./usage-in.ts";
+import { usageReader } from "./usage-in.ts";
 
 const reasons = tableOf<FinishReason>({
   STOP: "stop",
@@ -79,6 +79,6 @@ export const failedStart: FailedStart = {
     const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
     if (candidate === undefined || parts.some(({ text }) => text !== "")) return null;
     const failure = readGeminiFinish(candidate)?.failure ?? null;
-    return failure && failedAnswer(failure, figures.usageIn(answer), figures.readExtras(answer));
+    return failure && failedResponse(failure, usageReader.usageIn(answer), usageReader.readExtras(answer));
   },
 };

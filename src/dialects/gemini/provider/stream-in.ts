@@ -1,15 +1,15 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { Target } from "../../contract/provider-dialect.ts";
-import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, failedResponse, malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
-import { isTokenCount } from "../../usage/usage-figures.ts";
+import { isTokenCount } from "../../usage/reported-usage.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
-import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
+import { mergeUsage, readUsage, reportsOutput, tierOf, usageReader } from "./usage-in.ts";
 
 /**
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
@@ -40,7 +40,7 @@ export class GeminiStreamReader extends StreamReader {
     const candidate = objectsOf(answer["candidates"]).find(isFirst);
     const blocked = readBlocked(answer);
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
-      throw malformedAnswer("no candidate and no block reason");
+      throw malformedResponse("no candidate and no block reason");
     }
     mergeUsage(this.#usage, answer);
     if (!this.#begun) this.emit({ type: "start", usage: readUsage(this.#usage) });
@@ -65,7 +65,7 @@ export class GeminiStreamReader extends StreamReader {
     const { finish, failure } = this.#ending;
     const reported = { usageMetadata: this.#usage };
     if (failure !== null)
-      throw failedAnswer(failure, figures.usageIn(reported), figures.readExtras(reported));
+      throw failedResponse(failure, usageReader.usageIn(reported), usageReader.readExtras(reported));
     this.emit({ type: "finish", finish });
     this.emit({ type: "end" });
   }
@@ -74,7 +74,7 @@ export class GeminiStreamReader extends StreamReader {
   #fail(answer: JsonObject): void {
     mergeUsage(this.#usage, answer);
     const failed = isObject(answer["usageMetadata"]) ? { ...answer, usageMetadata: this.#usage } : answer;
-    this.emit({ type: "failure", failure: reportedFailure(failed, figures) });
+    this.emit({ type: "failure", failure: reportedFailure(failed, usageReader) });
   }
 
   /** Chunks before the last may leave the candidates out although they have some, which are then counted here. */
@@ -113,7 +113,7 @@ export class GeminiStreamReader extends StreamReader {
     const name = stringOf(call["name"]) ?? "";
     // Vertex ends a call that it has streamed with an empty one.
     if (name === "" && Object.keys(call).length === 0) return;
-    if (name === "") throw malformedAnswer("a function call without a name");
+    if (name === "") throw malformedResponse("a function call without a name");
     if (signature !== null) this.#opened("reasoning");
     this.#close(signature);
     this.#hasAnswered = true;

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
-import { type AnswerFigures, inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, mergeReported, type UsageReader } from "../../usage/reported-usage.ts";
 
 /** Thoughts are billed as output and counted apart. Figures of 0 are dropped. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -58,7 +58,7 @@ const searchMark = "(searched)";
 
 /** Every chunk of a stream repeats the usage so far; some have only a part of it. */
 export function mergeUsage(merged: JsonObject, chunk: JsonObject): void {
-  if (mergeFigures(merged, chunk["usageMetadata"]) && hasSearched(chunk)) merged[searchMark] = true;
+  if (mergeReported(merged, chunk["usageMetadata"]) && hasSearched(chunk)) merged[searchMark] = true;
 }
 
 function hasSearched(chunk: JsonObject): boolean {
@@ -79,7 +79,7 @@ const trafficTiers = tableOf<string>({
   ON_DEMAND_FLEX: "flex",
 });
 
-export const figures: AnswerFigures = {
+export const usageReader: UsageReader = {
   usageIn: ({ usageMetadata }) => readUsage(usageMetadata),
   readExtras: ({ usageMetadata }) => serviceTier(tierOf(objectOf(usageMetadata) ?? {})),
 };

@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { choicesOf, rejectOverLimit, shownChoices } from "../../contract/output-limit.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { ChatStreamReader } from "../../openai-chat/provider/stream-in.ts";
 import { usageIn } from "../../openai-chat/provider/usage-in.ts";
-import { parseAnswer } from "../../provider-response/outline.ts";
+import { parseResponse } from "../../provider-response/outline.ts";
 import { writtenText } from "../../provider-response/produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
@@ -92,8 +92,8 @@ function rejectUncountable(body: JsonObject): void {
 }
 
 function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): MeteredReading {
-  const body = parseAnswer(answer);
-  if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
+  const body = parseResponse(answer);
+  if (!Array.isArray(body["choices"])) throw malformedResponse("it has no choices");
   return {
     written: null,
     usage: usageIn(body),

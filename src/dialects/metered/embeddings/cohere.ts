@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { isTokenCount } from "../../usage/usage-figures.ts";
+import { isTokenCount } from "../../usage/reported-usage.ts";
 import { dimensionsOf, dropOthers, inputTypeOf, rejectDimensions, textsOf } from "./request.ts";
 import { type Vector, vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
 

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { modelName } from "../../gemini/provider/targets.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { isTokenCount } from "../../usage/usage-figures.ts";
+import { isTokenCount } from "../../usage/reported-usage.ts";
 import { dimensionsOf, dropOthers, textsOf } from "./request.ts";
 import { vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
 

@@ -2,7 +2,7 @@ import { asBuffer } from "../../../base/bytes.ts";
 import { isObject, type Json, type JsonObject, tryParse } from "../../../base/json.ts";
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";
-import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
 import { byIndex, floatBytes, isLength, joined, vectorsOf, wantsBase64 } from "./vectors.ts";

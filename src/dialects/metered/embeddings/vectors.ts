@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { totalInput, type Usage } from "../../../base/usage/usage.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer } from "../../provider-response/outline.ts";
-import { inputUsage } from "../../usage/usage-figures.ts";
+import { parseResponse } from "../../provider-response/outline.ts";
+import { inputUsage } from "../../usage/reported-usage.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 
 /** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
@@ -48,13 +48,13 @@ export function vectorsOf(
   items: Json | undefined,
   vectorIn: (item: JsonObject) => Json | undefined,
 ): readonly Vector[] {
-  if (!Array.isArray(items)) throw malformedAnswer("it has no vectors");
+  if (!Array.isArray(items)) throw malformedResponse("it has no vectors");
   return items.map((item) => vectorOf(isObject(item) ? vectorIn(item) : item));
 }
 
 export function vectorOf(value: Json | undefined): Vector {
   if (typeof value === "string") return value;
-  if (!Array.isArray(value) || !value.every(isNumber)) throw malformedAnswer("a vector is missing");
+  if (!Array.isArray(value) || !value.every(isNumber)) throw malformedResponse("a vector is missing");
   return value;
 }
 
@@ -68,11 +68,11 @@ function isNumber(value: Json): value is number {
  */
 export function rejectOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
   if (inputs !== null && vectors.length !== inputs) {
-    throw malformedAnswer(`it has ${vectors.length} vectors for ${inputs} inputs`);
+    throw malformedResponse(`it has ${vectors.length} vectors for ${inputs} inputs`);
   }
   const lengths = new Set(vectors.map(lengthOf));
   if (lengths.size > 1 || ![...lengths].every(isLength)) {
-    throw malformedAnswer("its vectors are not of one length");
+    throw malformedResponse("its vectors are not of one length");
   }
   return vectors;
 }
@@ -102,7 +102,7 @@ export function byIndex(items: Json | undefined): Json | undefined {
   for (const item of items) {
     const index = objectOf(item)?.["index"];
     if (typeof index !== "number" || !(index in items) || index in ordered)
-      throw malformedAnswer("its vectors have wrong indexes");
+      throw malformedResponse("its vectors have wrong indexes");
     ordered[index] = item;
   }
   return ordered;
@@ -134,8 +134,8 @@ export function joined(
   find: FindVectors,
 ): MeteredReading {
   const found = answers.map((answer) => {
-    const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
-    return { vectors: rejectOthers(vectors, answer.inputs), ...figures };
+    const { vectors, ...usage } = find(parseResponse(answer), answer.countedInput);
+    return { vectors: rejectOthers(vectors, answer.inputs), ...usage };
   });
   const vectors = rejectOthers(
     found.flatMap((each) => each.vectors),

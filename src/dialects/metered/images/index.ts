@@ -1,10 +1,10 @@
 import { asBuffer } from "../../../base/bytes.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage/usage.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../provider-response/outline.ts";
-import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/reported-usage.ts";
 import { DoneReader } from "../done-reader.ts";
 import {
   type MeteredAnswer,
@@ -64,7 +64,7 @@ function demand(
 /** The images themselves are not parsed: they take megabytes. Images in another form are assumed to be as many as requested. */
 function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
   const { data, usage } = readOutline(bytes, "data");
-  if (!Array.isArray(data)) throw malformedAnswer("it has no images");
+  if (!Array.isArray(data)) throw malformedResponse("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);
   const hasOthers = images === 0 && !hasNoData(bytes);
   const imageCount = hasOthers ? maxImages(requested.body) : images;

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { noUsage } from "../../../base/usage/usage.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { readOutline } from "../../provider-response/outline.ts";
 import { anyObject, arrayOfObjects, modelName, optional } from "../../schema/fields.ts";
 import { freeOfUnits, type MeteredRoute, openAiFormat } from "../route.ts";
@@ -37,7 +37,7 @@ export const moderations: MeteredRoute = {
   formats: {
     openai: openAiFormat("moderations", ({ bytes }) => {
       if (!Array.isArray(readOutline(bytes, "results")["results"]))
-        throw malformedAnswer("it has no results");
+        throw malformedResponse("it has no results");
       return { written: null, usage: noUsage, extras: {} };
     }),
   },

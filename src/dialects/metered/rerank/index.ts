@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer, readOutline } from "../../provider-response/outline.ts";
-import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { parseResponse, readOutline } from "../../provider-response/outline.ts";
+import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
 import {
   type MeteredAnswer,
   type MeteredFormat,
@@ -95,7 +95,7 @@ export const rerank: MeteredRoute = {
 /** `results`, or `data` as Voyage has it. */
 function passRanking({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
   const { results, data, usage, meta } = readOutline(bytes, "results");
-  if (!Array.isArray(results) && !Array.isArray(data)) throw malformedAnswer("it has no results");
+  if (!Array.isArray(results) && !Array.isArray(data)) throw malformedResponse("it has no results");
   const billed = objectOf(objectOf(meta)?.["billed_units"]);
   const units = billed?.["search_units"];
   const tokens = tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]);
@@ -121,8 +121,8 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
 
 /** Written under both names: Continue reads `data`, all other clients `results`. */
 function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): MeteredReading {
-  const { results } = answer === undefined ? {} : parseAnswer(answer);
-  if (!Array.isArray(results)) throw malformedAnswer("it has no results");
+  const { results } = answer === undefined ? {} : parseResponse(answer);
+  if (!Array.isArray(results)) throw malformedResponse("it has no results");
   const list = JSON.stringify(results);
   return { written: `{"results":${list},"data":${list}`, usage: unreported(requested, null), extras: {} };
 }

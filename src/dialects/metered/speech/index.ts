@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
-import { inclusiveUsage, withUnreported } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, withUnreported } from "../../usage/reported-usage.ts";
 import { DoneReader } from "../done-reader.ts";
 import {
   type MeteredFigures,

@@ -3,9 +3,9 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer } from "../../provider-response/outline.ts";
+import { parseResponse } from "../../provider-response/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/reported-usage.ts";
 import { DoneReader } from "../done-reader.ts";
 import {
   type FormFile,
@@ -119,7 +119,7 @@ function passTranscript(answer: MeteredAnswer, requested: RequestedForm): Metere
   if (answer.contentType?.includes("json") !== true) {
     return { written: null, ...unreported(requested), produced: Buffer.from(answer.bytes).toString() };
   }
-  const body = parseAnswer(answer);
+  const body = parseResponse(answer);
   const { text } = body;
   return {
     written: null,

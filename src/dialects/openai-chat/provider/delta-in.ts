@@ -12,7 +12,7 @@ import {
 } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { IdCollector } from "../../provider-response/id-collector.ts";
-import { sealedCharsPerImage } from "../../provider-response/produced.ts";
+import { encryptedCharsPerImage } from "../../provider-response/produced.ts";
 import { dataOf } from "../../sse/data-field.ts";
 import { signatureIn } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
@@ -52,8 +52,8 @@ export function detailsIn(message: JsonObject): JsonObject[] {
  * The length of the reasoning that only its maker can read: OpenRouter's encrypted details, and Gemini's signatures of calls. An image,
  * which has no text either, counts like one.
  */
-export function sealedChars(delta: JsonObject): number {
-  let chars = listOf(delta["images"]).length * sealedCharsPerImage;
+export function encryptedChars(delta: JsonObject): number {
+  let chars = listOf(delta["images"]).length * encryptedCharsPerImage;
   for (const { data, signature } of objectsOf(delta["reasoning_details"])) {
     chars += (stringOf(data)?.length ?? 0) + (stringOf(signature)?.length ?? 0);
   }

@@ -2,30 +2,35 @@ import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { FailedStart, Target } from "../../contract/provider-dialect.ts";
 import { hasQuirk } from "../../contract/quirks.ts";
-import { failedAnswer, malformedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
+import {
+  failedResponse,
+  malformedResponse,
+  reportedFailure,
+  unexplainedFailure,
+} from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { firstObjectOf, isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
 import { failureMarks, isFailedFinish, readFinish } from "../finish.ts";
 import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { ChatStreamReader } from "./stream-in.ts";
-import { figures } from "./usage-in.ts";
+import { usageReader } from "./usage-in.ts";
 
 /** The answer is the first choice, whose message is read as the delta of a stream's only chunk. */
 export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   const choice = choiceOf(body, target);
-  if (choice === null) throw malformedAnswer("a chat completion without a choice");
+  if (choice === null) throw malformedResponse("a chat completion without a choice");
   const { finish_reason: reason } = choice;
   const delta = deltaOf(objectOf(choice["message"]) ?? {});
   const isExplained = isFailedFinish(reason) || readFinish(reason) !== null;
   if (!hasContent(delta) && !isFailedFinish(reason) && !mayBeEmpty(choice))
-    throw malformedAnswer("an empty chat completion");
+    throw malformedResponse("an empty chat completion");
   // Some servers do not say why an answer has ended.
   const choices = [{ delta, finish_reason: isExplained ? (reason ?? null) : "stop" }];
   const chunk = { ...body, choices };
-  return readAsStream(new ChatStreamReader(target), [["", chunk]], figures.usageIn(body));
+  return readAsStream(new ChatStreamReader(target), [["", chunk]], usageReader.usageIn(body));
 }
 
 /** Each call of a message is whole, whatever its index and id. */
@@ -47,7 +52,7 @@ function mayBeEmpty({ message, finish_reason: reason }: JsonObject): boolean {
 }
 
 export function failureIn(body: JsonObject): GatewayError | null {
-  return isFailure(body) ? reportedFailure(body, figures) : null;
+  return isFailure(body) ? reportedFailure(body, usageReader) : null;
 }
 
 /** Copilot sends text and calls of one answer as two choices. */
@@ -72,6 +77,6 @@ export const failedStart: FailedStart = {
     const choice = firstObjectOf(chunk["choices"]);
     const delta = objectOf(choice?.["delta"]) ?? {};
     if (hasContent(delta) || !isFailedFinish(choice?.["finish_reason"])) return null;
-    return failedAnswer(unexplainedFailure(), figures.usageIn(chunk), figures.readExtras(chunk));
+    return failedResponse(unexplainedFailure(), usageReader.usageIn(chunk), usageReader.readExtras(chunk));
   },
 };

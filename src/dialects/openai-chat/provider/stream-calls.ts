@@ -1,5 +1,5 @@
 import type { Target } from "../../contract/provider-dialect.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { malformedResponse } from "../../errors/failure.ts";
 import type { BlockEmitter, OpenBlock } from "../../ir/answer-parts.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import type { CallFragment } from "./delta-in.ts";
@@ -49,7 +49,7 @@ export class CallAssembler {
 
   end(): void {
     for (const call of this.#calls) {
-      if (call.block === null) throw malformedAnswer("a tool call without a name");
+      if (call.block === null) throw malformedResponse("a tool call without a name");
       this.#release(call, call.block);
       this.#blocks.end(call.block);
     }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Target } from "../../contract/provider-dialect.ts";
 import { hasQuirk } from "../../contract/quirks.ts";
-import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
+import { cutShort, failedResponse, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, type OpenBlock, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -14,15 +14,15 @@ import {
   citationsOf,
   contentOf,
   detailsIn,
+  encryptedChars,
   isFailure,
   issuedIds,
   reasoningOf,
-  sealedChars,
   tierIn,
 } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
-import { type ChoiceFigures, figures, readExtras, reportsUsage, usageIn } from "./usage-in.ts";
+import { type ChoiceUsages, readExtras, reportsUsage, usageIn, usageReader } from "./usage-in.ts";
 
 type TextKind = "reasoning" | "text" | "refusal";
 
@@ -49,7 +49,7 @@ export class ChatStreamReader extends StreamReader {
   /** The indexes of the choices, and of those that have finished. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
-  readonly #figuresOfChoices: ChoiceFigures = new Map();
+  readonly #choiceUsages: ChoiceUsages = new Map();
   #issued: readonly string[] = [];
 
   /** `target` is null where nothing is translated. */
@@ -61,7 +61,7 @@ export class ChatStreamReader extends StreamReader {
 
   protected readEvent(chunk: JsonObject, name: string): void {
     if (isFailure(chunk) || name === "error") {
-      this.emit({ type: "failure", failure: reportedFailure(chunk, figures) });
+      this.emit({ type: "failure", failure: reportedFailure(chunk, usageReader) });
       return;
     }
     if (!this.#begun) this.emit({ type: "start", usage: null });
@@ -116,7 +116,7 @@ export class ChatStreamReader extends StreamReader {
     this.#tier = tier ?? this.#tier;
     if (!reportsUsage(chunk)) return;
     this.emit({ type: "extras", extras: readExtras(chunk) });
-    const usage = usageIn(chunk, this.#figuresOfChoices);
+    const usage = usageIn(chunk, this.#choiceUsages);
     if (usage !== null)
       this.emit({ ...usageEvent(usage, this.#hasAllFinished), isAlone: this.#holdsNothingElse(chunk) });
   }
@@ -130,7 +130,7 @@ export class ChatStreamReader extends StreamReader {
   #readFinish(chunk: JsonObject): void {
     const reason = firstObjectOf(chunk["choices"])?.["finish_reason"];
     if (isFailedFinish(reason))
-      throw failedAnswer(unexplainedFailure(), figures.usageIn(chunk), readExtras(chunk));
+      throw failedResponse(unexplainedFailure(), usageReader.usageIn(chunk), readExtras(chunk));
     const finish = readFinish(reason);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }
@@ -216,7 +216,7 @@ function sealedIn(chunk: JsonObject): number {
   let chars = 0;
   for (const choice of listOf(chunk["choices"])) {
     const delta = isObject(choice) ? choice["delta"] : null;
-    if (isObject(delta)) chars += sealedChars(delta);
+    if (isObject(delta)) chars += encryptedChars(delta);
   }
   return chars;
 }

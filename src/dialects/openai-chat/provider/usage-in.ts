@@ -3,12 +3,12 @@ import { nothingReported, type ReportedExtras, type ReportedUsage } from "../../
 import { firstObjectOf, listOf, objectOf, objectsOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
-  type AnswerFigures,
   addReported,
   detailsOf,
   inclusiveUsage,
   isTokenCount,
-} from "../../usage/usage-figures.ts";
+  type UsageReader,
+} from "../../usage/reported-usage.ts";
 
 /**
  * `usage` of a chat completion, or of the last chunk of a stream: the fields that are read here, of which nothing is certain.
@@ -82,21 +82,21 @@ function cacheIsApart(usage: ChatUsage, cached: Json | undefined): boolean {
 }
 
 /** Figures that choices have of their own (Moonshot), by the choice's index, or its place. */
-export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
+export type ChoiceUsages = Map<Json | undefined, ReportedUsage>;
 
 /**
  * The usage of a response, or of a stream up to this chunk: `streamed` has the usage of the chunks so far, and this chunk's is
  * added to it. Null if this chunk reports none. The choices of a response are identified by position, because some servers give
  * all of them the same index, or none.
  */
-export function usageIn(chunk: JsonObject, streamed?: ChoiceFigures): ReportedUsage | null {
+export function usageIn(chunk: JsonObject, streamed?: ChoiceUsages): ReportedUsage | null {
   if (chunk["usage"] != null) return readUsage(chunk["usage"]);
-  const choices: ChoiceFigures = streamed ?? new Map();
+  const choices: ChoiceUsages = streamed ?? new Map();
   let isReported = false;
   for (const [place, { index, usage }] of objectsOf(chunk["choices"]).entries()) {
-    const figures = readUsage(usage);
-    if (figures === null) continue;
-    choices.set(streamed === undefined ? place : (index ?? place), figures);
+    const reported = readUsage(usage);
+    if (reported === null) continue;
+    choices.set(streamed === undefined ? place : (index ?? place), reported);
     isReported = true;
   }
   return isReported ? [...choices.values()].reduce(withChoice) : readUsage(usageOf(chunk));
@@ -140,7 +140,7 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   );
 }
 
-export const figures: AnswerFigures = { usageIn: (answer) => usageIn(answer), readExtras };
+export const usageReader: UsageReader = { usageIn: (answer) => usageIn(answer), readExtras };
 
 /** A chat stream only includes usage if its client asks for it. */
 export function wantsUsage(body: JsonObject): boolean {

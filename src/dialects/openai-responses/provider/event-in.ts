@@ -9,7 +9,7 @@ export function isReadable(item: Json): item is JsonObject {
 }
 
 /** Measures reasoning that only OpenAI can read. An item may have some of it when it is announced, and all when it is done. */
-export class SealedItems {
+export class EncryptedReasoning {
   /** By the item's index. */
   readonly #charsByItem = new Map<Json | undefined, number>();
 

@@ -6,12 +6,12 @@ import { readCitations } from "../../openai/citations.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { endedIds } from "../client/turn-items.ts";
-import { isReadable, SealedItems } from "./event-in.ts";
+import { EncryptedReasoning, isReadable } from "./event-in.ts";
 import { issuedIds } from "./issued-ids.ts";
 import { ItemTexts } from "./item-texts.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
-import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
+import { countItem, readExtras, readUsage, usageReader } from "./usage-in.ts";
 
 /** An event, and whether null is in the place of its largest parts. */
 interface ResponsesEvent {
@@ -48,7 +48,7 @@ export class ResponsesStreamReader extends StreamReader {
   readonly #byIndex = new Map<number, IncomingItem>();
   readonly #byId = new Map<string, IncomingItem>();
   readonly #texts = new ItemTexts();
-  readonly #sealed = new SealedItems();
+  readonly #sealed = new EncryptedReasoning();
   readonly #calls = new CallCounter();
   /** The indexes of calls that were counted by a partial image, and have not ended. */
   readonly #drawings = new Set<Json | undefined>();
@@ -71,7 +71,7 @@ export class ResponsesStreamReader extends StreamReader {
     const event = { type: stringOf(json["type"]) ?? name, json, isCut };
     const { type } = event;
     if (type === "error" || (type === "" && !isZero(json["error"]))) {
-      this.emit({ type: "failure", failure: reportedFailure(json, figures) });
+      this.emit({ type: "failure", failure: reportedFailure(json, usageReader) });
       return;
     }
     if (!this.#begun) this.emit({ type: "start", usage: null });
@@ -137,7 +137,7 @@ export class ResponsesStreamReader extends StreamReader {
   #readFailed(response: JsonObject): void {
     this.#issue(response);
     this.#reportExtras(response);
-    this.emit({ type: "failure", failure: reportedFailure(response, figures) });
+    this.emit({ type: "failure", failure: reportedFailure(response, usageReader) });
   }
 
   /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */

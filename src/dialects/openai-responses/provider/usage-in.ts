@@ -4,7 +4,7 @@ import type { HostedToolName } from "../../../base/usage/hosted-tools.ts";
 import type { ReportedExtras, ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
-import { type AnswerFigures, detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
+import { detailsOf, inclusiveUsage, type UsageReader } from "../../usage/reported-usage.ts";
 
 /**
  * `usage` of a response: the fields that are read here, of which nothing is certain. A stream has it in its last event.
@@ -63,7 +63,7 @@ export function readExtras(response: JsonObject): ReportedExtras {
   );
 }
 
-export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };
+export const usageReader: UsageReader = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
 /** Counts an output item if it is a call of a hosted tool. */
 export function countItem(item: JsonObject, calls: CallCounter): void {

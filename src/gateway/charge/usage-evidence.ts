@@ -2,10 +2,10 @@ import { answerOf, maxTokens, type ReportedUsage, totalInput, type Usage } from 
 import { estimateText } from "../../catalog/estimate.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { countPieces, isWordCut, shareOfPieces } from "../../catalog/tokens/low-count.ts";
-import { sealedCharsPerToken } from "../../dialects/provider-response/produced.ts";
+import { encryptedCharsPerToken } from "../../dialects/provider-response/produced.ts";
 
 /** The evidence of the call's tokens when it ends. */
-export interface Evidence {
+export interface UsageEvidence {
   /** The provider's final usage. */
   readonly usage: ReportedUsage | null;
   /** What it had reported when the stream broke off. */
@@ -17,11 +17,11 @@ export interface Evidence {
   countInput?(): Promise<number>;
 }
 
-export function isMeasured(reported: ReportedUsage, evidence: Evidence): boolean {
+export function isMeasured(reported: ReportedUsage, evidence: UsageEvidence): boolean {
   return reported.isInputDoubtful !== true && isOutputSure(reported, evidence);
 }
 
-export function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
+export function isOutputSure(reported: ReportedUsage, { usage }: UsageEvidence): boolean {
   const isFinal = usage !== null || reported.isUpToDate === true;
   return isFinal && reported.isOutputDoubtful !== true;
 }
@@ -76,7 +76,7 @@ export function clampUsage(
 export function doubtZeros(
   reported: ReportedUsage,
   held: HoldTokens,
-  evidence: Pick<Evidence, "produced">,
+  evidence: Pick<UsageEvidence, "produced">,
 ): ReportedUsage {
   const isInputZero = held.input > 0 && totalInput(reported) === 0;
   const isOutputZero = held.output > 0 && reported.outputTokens === 0;
@@ -120,7 +120,7 @@ export class ProducedOutput {
   #lowCounted = 0;
   #lowPieces = 0;
   /** All reasoning so far that only its provider can read, and images. */
-  sealedChars = 0;
+  encryptedChars = 0;
   /** How many answers were written for each that is shown. */
   readonly #times: number;
 
@@ -141,7 +141,7 @@ export class ProducedOutput {
 
   /** How much there is, counted or not. */
   get chars(): number {
-    return this.#textChars + this.sealedChars;
+    return this.#textChars + this.encryptedChars;
   }
 
   /** Counted by the tokenizer's thread; at least 1 if there is content. */
@@ -163,6 +163,6 @@ export class ProducedOutput {
   }
 
   get #estimated(): number {
-    return this.#tokensOfTheRest + Math.ceil(this.sealedChars / sealedCharsPerToken);
+    return this.#tokensOfTheRest + Math.ceil(this.encryptedChars / encryptedCharsPerToken);
   }
 }

@@ -11,7 +11,7 @@ export interface TroubleWatchOptions {
 const defaultEveryMs = 250;
 
 /** Reports once when the store stops accepting requests, again if the reason changes, and once on recovery. */
-export class TroubleWatch {
+export class ProblemWatch {
   readonly #options: TroubleWatchOptions;
   readonly #looking = new Repeating();
   #reported: string | null = null;

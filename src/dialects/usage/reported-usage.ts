@@ -141,7 +141,7 @@ function inputOf(reported: ReportedUsage): Partial<ReportedUsage> {
 }
 
 /** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
-export function mergeFigures(merged: JsonObject, later: Json | undefined): boolean {
+export function mergeReported(merged: JsonObject, later: Json | undefined): boolean {
   if (!isObject(later)) return false;
   for (const name in later) if (later[name] !== null) merged[name] = later[name];
   return true;
@@ -160,7 +160,7 @@ export function detailsOf(value: Json | undefined): JsonObject {
 }
 
 /** How a dialect reads what an answer reports of its use, be it a whole answer or an event of a stream. */
-export interface AnswerFigures {
+export interface UsageReader {
   /** Null if it reports neither input nor output. */
   usageIn(answer: JsonObject): ReportedUsage | null;
   /** Its service tier, hosted tools and audio. */

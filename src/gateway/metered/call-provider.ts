@@ -3,9 +3,9 @@ import { lengthOf, shared } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import { malformedAnswer } from "../../dialects/errors/failure.ts";
+import { malformedResponse } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialects/metered/route.ts";
-import { type Deployment, maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
+import { type Deployment, maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/registry.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
@@ -17,7 +17,7 @@ import { meteredJob } from "./metered-job.ts";
 const maxParallelCalls = 8;
 
 /** The most bytes of all answers to one request: 2,048 vectors of 3,072 numbers fit. */
-const maxPartsBytes = 2 * maxWholeBytes;
+const maxPartsBytes = 2 * maxProviderResponseBytes;
 
 /** What providers have answered to the parts of a request. */
 export interface AnsweredParts {
@@ -53,7 +53,7 @@ export async function openCall(
  * a few at a time. After a failure none is begun, and those under way run to their end, since they are billed. Rejects if the
  * first one fails.
  */
-export async function askForParts(
+export async function callInParts(
   parts: HeldMeteredCall,
   bodies: readonly JsonObject[],
 ): Promise<AnsweredParts> {
@@ -124,7 +124,7 @@ async function readAnswer(
 ): Promise<MeteredAnswer> {
   if (opened.streaming) {
     opened.finished("failed");
-    throw malformedAnswer("it is a stream");
+    throw malformedResponse("it is a stream");
   }
   const responseHeaders = headersOf(opened);
   const { whole } = opened;

@@ -1,9 +1,9 @@
 import { creditsFromNano } from "../../base/money/money.ts";
 import { cachedInputShare, errorRate, type UsageTotals } from "../../store/store.ts";
-import type { FiguresView, UsageRowView } from "./schema.ts";
+import type { UsageRowView, UsageTotalsView } from "./schema.ts";
 
 /** The totals in the fields shared by the admin API, the dashboard and `--json`. */
-export function figuresDocument(figures: UsageTotals): FiguresView {
+export function usageTotalsView(figures: UsageTotals): UsageTotalsView {
   return {
     recorded_requests: figures.requests,
     completed: figures.completed,
@@ -24,14 +24,14 @@ export function figuresDocument(figures: UsageTotals): FiguresView {
     cache_savings: creditsFromNano(figures.cacheSavingsNano),
     overrun: creditsFromNano(figures.overrunNano),
     overrun_tokens: figures.overrunTokens,
-    recovered_attempts: figures.coveredAttempts,
+    recovered_attempts: figures.recoveredAttempts,
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),
   };
 }
 
 export function usageRow(group: string | null, name: string, figures: UsageTotals): UsageRowView {
-  return { group, name, ...figuresDocument(figures) };
+  return { group, name, ...usageTotalsView(figures) };
 }
 
 function average(sumMs: number, count: number): number | null {

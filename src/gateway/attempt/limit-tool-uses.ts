@@ -23,15 +23,15 @@ export function boundCalls({ truncated, tools }: BoundedRequest): BodyChanges {
 }
 
 /** The tool of a message at this index, and the calls that are held for it. */
-export interface ToolBound {
+export interface ToolLimit {
   readonly index: number;
   readonly maxUses: number;
 }
 
-export const noBounds: readonly ToolBound[] = [];
+export const noBounds: readonly ToolLimit[] = [];
 
 /** The tools of a message that have another bound than is held for, or none. */
-export function boundsToSet(request: BoundedRequest): readonly ToolBound[] {
+export function boundsToSet(request: BoundedRequest): readonly ToolLimit[] {
   const { hosted } = request.tools;
   const list = hosted.length === 0 ? null : request.truncated["tools"];
   if (!Array.isArray(list)) return noBounds;
@@ -44,7 +44,7 @@ export function boundsToSet(request: BoundedRequest): readonly ToolBound[] {
 }
 
 /** The whole list of tools with these bounds: on another thread for a large body. */
-export function boundUses({ tools }: JsonObject, bounds: readonly ToolBound[]): BodyChanges {
+export function limitToolUses({ tools }: JsonObject, bounds: readonly ToolLimit[]): BodyChanges {
   if (!Array.isArray(tools)) return nothing;
   const bounded = [...tools];
   for (const { index, maxUses } of bounds) {
