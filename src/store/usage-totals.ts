@@ -40,7 +40,7 @@ export const totalNames = [
   "totalMs",
   "totalCount",
   /** Failed attempts of requests that completed after a retry or fallback; counted for the provider that failed. */
-  "recoveredAttempts",
+  "coveredAttempts",
 ] as const;
 
 type TotalName = (typeof totalNames)[number];

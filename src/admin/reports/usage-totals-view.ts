@@ -24,7 +24,7 @@ export function usageTotalsView(figures: UsageTotals): UsageTotalsView {
     cache_savings: creditsFromNano(figures.cacheSavingsNano),
     overrun: creditsFromNano(figures.overrunNano),
     overrun_tokens: figures.overrunTokens,
-    recovered_attempts: figures.recoveredAttempts,
+    recovered_attempts: figures.coveredAttempts,
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),
   };

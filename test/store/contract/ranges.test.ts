@@ -140,7 +140,7 @@ testEachStore("attempts that failed before a call completed are counted for who 
   await store.recordOutcomes([failed]);
   const covered = async (from: typeof store) => {
     const groups = await summarizeUsage(from, { by: "provider", sinceMs: 0 });
-    return groups.map(({ group, recoveredAttempts, completed }) => [group, recoveredAttempts, completed]);
+    return groups.map(({ group, coveredAttempts, completed }) => [group, coveredAttempts, completed]);
   };
   const expected = [
     ["flaky", 2, 0],

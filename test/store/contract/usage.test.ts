@@ -76,7 +76,7 @@ describe("sums of usage", () => {
           firstByteCount: 0,
           totalMs: 81,
           totalCount: 1,
-          recoveredAttempts: 0,
+          coveredAttempts: 0,
         },
       ]);
     };
