@@ -1,9 +1,23 @@
 import { type ChosenRange, chosenRange, iso } from "../admin/moments.ts";
+import { since } from "./arguments.ts";
+import { option } from "./help.ts";
 import { Misuse, moment } from "./terminal/terminal.ts";
 
-/** The formats accepted by `--since` and `--until`, in one place. */
-export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";
-export const untilHelp = "only requests that ended before, in the same format (default: now)";
+const untilHelp = "only requests that ended before, in the same format (default: now)";
+
+/** `--since` and `--until`. */
+export const timeFields = timeFieldsFrom("7d");
+
+export function timeFieldsFrom(start: string) {
+  return {
+    since: option(
+      "--since <when>",
+      `24h, 7d, yesterday, 2026-10, a date or a time (default: ${start})`,
+      (text) => since(text),
+    ),
+    until: option("--until <when>", untilHelp, (text) => since(text)),
+  };
+}
 
 export interface TimeOptions {
   readonly since?: number;

@@ -336,7 +336,7 @@ describe("backup and restore", () => {
     expect((await sluice(from, "backup", "precious")).code).toBe(1);
     expect((await sluice(from, "backup", "nowhere/copy.db")).stderr).toContain("nowhere does not exist");
     const long = "x".repeat(300);
-    expect((await sluice(from, "backup", long)).stderr).toContain(`${long} cannot be written: ENAMETOOLONG`);
+    expect((await sluice(from, "backup", long)).stderr).toContain("x… cannot be written: ENAMETOOLONG");
     for (const name of ["precious", "sluice-data"]) {
       const foreign = await sluice(from, "restore", name, "--yes");
       expect(foreign.code).toBe(1);

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type {
   AccountStatementView,
   StatementLineView,
@@ -6,38 +5,31 @@ import type {
 } from "../../admin/accounts/statement-schema.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import { count, plural } from "../../base/text/plural.ts";
-import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
-import { withOperations } from "../operations/with-operations.ts";
+import { option } from "../help.ts";
+import { operation } from "../operations/operation-command.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
-import { creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, moment, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
-  readonly month?: string;
-  readonly account?: string;
-}
-
-export function statementCommand(terminal: Terminal): Command {
-  return withCsv(newOperationCommand("statement", "Print a monthly account statement"))
-    .option("--month <month>", "such as 2026-10, UTC (default: last month)")
-    .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
-    .examples(
-      ["sluice statement --month 2026-10 --account acme", "Acme's statement for October"],
-      ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
-    )
-    .addHelpText(
-      "after",
-      "\nThe lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account have a separate line.",
-    )
-    .action(async ({ month, account, ...options }: Options) => {
-      await withOperations(terminal, options, {}, async (client) => {
-        const chosen = month ?? lastMonth(Date.now());
-        const document = await client.get<StatementView>("/statement", { month: chosen, account });
-        if (options.json) printJson(document, terminal);
-        else if (options.csv) terminal.print(csvOf(columns, linesOf(document)));
-        else terminal.print(asText(document, terminal));
-      });
-    });
-}
+export const statementCommand = operation<StatementView, { month?: string; account?: string }>({
+  name: "statement",
+  summary: "Print a monthly account statement",
+  call: "GET /statement",
+  fields: {
+    month: option("--month <month>", "such as 2026-10, UTC (default: last month)"),
+    account: option(
+      "--account <account>",
+      "only this account, by id or label (default: all that had an entry)",
+    ),
+  },
+  examples: [
+    ["sluice statement --month 2026-10 --account acme", "Acme's statement for October"],
+    ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
+  ],
+  note: "The lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account have a separate line.",
+  input: ({ month, account }, { nowMs }) => ({ month: month ?? lastMonth(nowMs), account }),
+  csv: (document) => csvOf(columns, linesOf(document)),
+  show: (document, { terminal }) => terminal.print(asText(document, terminal)),
+});
 
 function lastMonth(nowMs: number): string {
   const now = new Date(nowMs);

@@ -1,45 +1,41 @@
-import type { Command } from "commander";
 import type { AlertView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
-import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
+import { option } from "../help.ts";
 import type { OperationClient } from "../operations/client.ts";
-import { withOperations } from "../operations/with-operations.ts";
+import { list } from "../operations/operation-command.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
-import { type ListColumn, printList } from "../terminal/list.ts";
+import type { ListColumn } from "../terminal/list.ts";
 import { CommandFailed, moment, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
-  readonly check?: true;
-}
-
-export function statusCommand(terminal: Terminal): Command {
-  return withCsv(newOperationCommand("status", "Show active alerts, the most urgent first"))
-    .option(
+export const statusCommand = list<AlertView, object, { check?: true }>({
+  name: "status",
+  summary: "Show active alerts, the most urgent first",
+  call: "GET /alerts",
+  extras: {
+    check: option(
       "--check",
       "exit with 1 if an alert is critical or a warning, and not acknowledged, or if the gateway of this folder does not run (default: always 0)",
-    )
-    .examples(
-      ["sluice status", "failing providers, low balances, expiring keys, …"],
-      ["sluice status --json", "as JSON"],
-      ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
-    )
-    .action(async (options: Options) => {
-      await withOperations(terminal, options, {}, async (client) => {
-        // A gateway checks its alerts now, which it otherwise does every five seconds.
-        const alerts = await client.list<AlertView>("/alerts", { now: true });
-        const stopped = stoppedFolder(client);
-        const nothing = `${terminal.style.good("✓")} no active alerts`;
-        printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
-        const isOpen = ({ severity, acknowledged }: AlertView) =>
-          severity !== "info" && acknowledged === null;
-        if (stopped !== null)
-          terminal.note(
-            `${terminal.noteStyle.warn("!")} no gateway runs on ${stopped}; alerts about providers are not checked`,
-          );
-        if (options.check && (stopped !== null || alerts.some(isOpen))) throw new CommandFailed();
-      });
-    });
-}
+    ),
+  },
+  examples: [
+    ["sluice status", "failing providers, low balances, expiring keys, …"],
+    ["sluice status --json", "as JSON"],
+    ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
+  ],
+  // A gateway checks its alerts now, which it otherwise does every five seconds.
+  input: () => ({ now: true }),
+  columns: (_, { terminal }) => columnsOf(terminal),
+  nothing: ({ terminal }) => `${terminal.style.good("✓")} no active alerts`,
+  after(alerts, { client, given, terminal }) {
+    const stopped = stoppedFolder(client);
+    if (stopped !== null)
+      terminal.note(
+        `${terminal.noteStyle.warn("!")} no gateway runs on ${stopped}; alerts about providers are not checked`,
+      );
+    const isOpen = ({ severity, acknowledged }: AlertView) => severity !== "info" && acknowledged === null;
+    if (given.check && (stopped !== null || alerts.some(isOpen))) throw new CommandFailed();
+  },
+});
 
 /** The data folder, if a gateway has run on it and none does now. With a database, other gateways may run elsewhere. */
 function stoppedFolder({ gateway, place }: OperationClient): string | null {

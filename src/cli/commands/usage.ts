@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { AccountView } from "../../admin/accounts/schema.ts";
 import type { KeyView } from "../../admin/keys/schema.ts";
 import type { ChosenRange } from "../../admin/moments.ts";
@@ -7,76 +7,70 @@ import { dimensionText, readDimensions } from "../../admin/reports/usage-report.
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
-import { since } from "../arguments.ts";
-import { chosenTime, rangeQuery, sinceHelp, type TimeOptions, timeText, untilHelp } from "../chosen-time.ts";
-import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../help.ts";
+import { chosenTime, rangeQuery, type TimeOptions, timeFields, timeText } from "../chosen-time.ts";
+import { option } from "../help.ts";
 import type { OperationClient } from "../operations/client.ts";
-import { withOperations } from "../operations/with-operations.ts";
+import { operation } from "../operations/operation-command.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
-import { creditsShown, printJson, span, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, span, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption, TimeOptions {
+interface Fields extends TimeOptions {
   readonly key?: string;
   readonly account?: string;
   readonly by: readonly string[];
   readonly as?: string;
 }
 
-export function usageCommand(terminal: Terminal): Command {
-  return withCsv(newOperationCommand("usage", "Report requests, tokens and cost"))
-    .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--account <account>", "only what was billed to this account")
-    .option("--since <when>", sinceHelp, (text) => since(text))
-    .option("--until <when>", untilHelp, (text) => since(text))
-    .addOption(
-      new Option("--by <what>", `group by: ${dimensionNames.join(", ")}; several with commas (default: day)`)
-        .choices(dimensionNames)
-        .argParser(dimensions)
-        .default(["day"]),
+export const usageCommand = operation<UsageView, Fields>({
+  name: "usage",
+  summary: "Report requests, tokens and cost",
+  call: "GET /usage",
+  fields: {
+    key: option("--key <key>", "only this key, by id, prefix or label"),
+    account: option("--account <account>", "only what was billed to this account"),
+    ...timeFields,
+    by: new Option(
+      "--by <what>",
+      `group by: ${dimensionNames.join(", ")}; several with commas (default: day)`,
     )
-    .option("--as <model>", "also show what the requests would have cost on this model")
-    .examples(
-      ["sluice usage", "the last week, day by day"],
-      ["sluice usage --by model --since 30d", "the last month, model by model"],
-      ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
-      ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
-      ["sluice usage --since 30d --as gpt-5-mini", "what the last month would have cost on that model"],
-      ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
-    )
-    .action(async (options: Options) => {
-      await withOperations(terminal, options, {}, async (client) => {
-        const { by, key, account, as } = options;
-        const range = chosenTime(options, Date.now());
-        const filters = { ...rangeQuery(range), key, account, as };
-        const document = await readUsage(client, { by: by.join(","), ...filters });
-        const isTable = !options.json && !options.csv;
-        const names = isTable ? await readNames(client, by) : new Map<string, string>();
-        const columns = columnsOf(
-          by,
-          document,
-          terminal,
-          (value) => names.get(value ?? "") ?? value ?? "none",
-        );
-        if (options.json) printJson(document, terminal);
-        else if (options.csv) terminal.print(csvOf(columns, document.data));
-        else if (document.data.length === 0) terminal.print(`No usage ${timeText(range)}.`);
-        else terminal.print(asTable(document, columns, range, terminal));
-      });
-    });
-}
-
-/** All groups, which the operation answers in pages. */
-async function readUsage(
-  client: OperationClient,
-  query: Readonly<Record<string, string | undefined>>,
-): Promise<UsageView> {
-  let report = await client.get<UsageView>("/usage", query);
-  while (report.next_cursor !== null) {
-    const next = await client.get<UsageView>("/usage", { ...query, cursor: report.next_cursor });
-    report = { ...next, data: [...report.data, ...next.data] };
-  }
-  return report;
-}
+      .choices(dimensionNames)
+      .argParser(dimensions)
+      .default(["day"]),
+    as: option("--as <model>", "also show what the requests would have cost on this model"),
+  },
+  examples: [
+    ["sluice usage", "the last week, day by day"],
+    ["sluice usage --by model --since 30d", "the last month, model by model"],
+    ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
+    ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
+    ["sluice usage --since 30d --as gpt-5-mini", "what the last month would have cost on that model"],
+    ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
+  ],
+  input: ({ by, key, account, as, ...range }, { nowMs }) => ({
+    by: by.join(","),
+    ...rangeQuery(chosenTime(range, nowMs)),
+    key,
+    account,
+    as,
+  }),
+  async whole(first, input, client) {
+    let report = first;
+    while (report.next_cursor !== null) {
+      const next = await client.get<UsageView>("/usage", { ...input, cursor: report.next_cursor });
+      report = { ...next, data: [...report.data, ...next.data] };
+    }
+    return report;
+  },
+  csv: (document, { given: { by }, terminal }) =>
+    csvOf(columnsOf(by, document, terminal, String), document.data),
+  async show(document, { given, nowMs, client, terminal }) {
+    const range = chosenTime(given, nowMs);
+    if (document.data.length === 0) return terminal.print(`No usage ${timeText(range)}.`);
+    const names = await readNames(client, given.by);
+    const nameOf = (value: string | null) => names.get(value ?? "") ?? value ?? "none";
+    terminal.print(asTable(document, columnsOf(given.by, document, terminal, nameOf), range, terminal));
+  },
+});
 
 /** The names of keys and accounts by their ids, keys with their prefixes, if the report is grouped by them. */
 async function readNames(

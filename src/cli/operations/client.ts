@@ -87,7 +87,7 @@ export class OperationClient {
   }
 
   /** What the operation answers, part by part as it is read. */
-  async *stream(path: string, query: Query = {}): AsyncGenerator<Uint8Array> {
+  async *stream(path: string, query: object = {}): AsyncGenerator<Uint8Array> {
     const { body } = await this.#answer("GET", path + queryText(query), null);
     if (body !== null) yield* body;
   }

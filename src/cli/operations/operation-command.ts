@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from "commander";
+import { size } from "../../base/text/size.ts";
 import { removed } from "../arguments.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import {
@@ -11,6 +12,7 @@ import {
   withCsv,
 } from "../help.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
+import { startProgress } from "../terminal/progress.ts";
 import { CommandFailed, printDone, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { OperationCall, OperationClient } from "./client.ts";
@@ -23,6 +25,8 @@ export interface EnteredCall<Given = object> {
   readonly options: DataOptions & CsvOption & YesOption;
   readonly client: OperationClient;
   readonly terminal: Terminal;
+  /** When the command was entered: its times are relative to this. */
+  readonly nowMs: number;
 }
 
 /** A flag has two options: itself and its opposite. */
@@ -44,7 +48,7 @@ interface Entry<Fields, Extras> {
   /** A value can begin with a minus, which is otherwise an option's. */
   readonly takesNegative?: true;
   /** The query or body, if it is not the fields as they are. */
-  input?(given: Fields & Extras): object;
+  input?(given: Fields & Extras, entered: Pick<EnteredCall, "nowMs" | "options">): object;
   /** Throws if the fields do not go together. */
   check?(given: Fields & Extras): void;
 }
@@ -52,9 +56,13 @@ interface Entry<Fields, Extras> {
 export interface OperationEntry<Answer, Fields = object, Extras = object> extends Entry<Fields, Extras> {
   /** Creates the data folder if it does not exist. */
   readonly creates?: true;
+  /** It changes nothing, although it is a POST. */
+  readonly reads?: true;
   readonly content?: OperationUse["content"];
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
+  /** The whole answer, if it comes in pages. */
+  whole?(first: Answer, input: object, client: OperationClient): Promise<Answer>;
   /** The JSON output; by default what the operation answers. */
   document?(answer: Answer, call: EnteredCall<Fields & Extras>): unknown;
   /** The CSV output, if there is one. */
@@ -81,6 +89,15 @@ export interface ListEntry<Row, Fields = object, Extras = object> extends Entry<
   after?(rows: readonly Row[], call: EnteredCall<Fields & Extras>, isTable: boolean): void;
 }
 
+export interface ExportEntry<Fields = object, Extras = object> extends Entry<Fields, Extras> {
+  readonly content?: OperationUse["content"];
+  /** What follows the export. */
+  after?(
+    written: { readonly bytes: number; readonly lines: number },
+    call: EnteredCall<Fields & Extras>,
+  ): void;
+}
+
 type ColumnsOf<Row, Given> = (
   rows: readonly Row[],
   call: EnteredCall<Given>,
@@ -95,13 +112,16 @@ export function operation<Answer extends object, Fields extends object = object,
     const command = newEntryCommand(entry);
     if (entry.csv !== undefined) withCsv(command);
     if (entry.asks !== undefined) command.option("--yes", "skip confirmation");
-    const use = { create: entry.creates === true, writes: method !== "GET", content: entry.content };
+    const writes = method !== "GET" && entry.reads !== true;
+    const use = { create: entry.creates === true, writes, content: entry.content };
     return finished(command, entry, (given, options) =>
       withOperations(terminal, options, use, async (client) => {
-        const call = { given, options, client, terminal };
+        const call = { given, options, client, terminal, nowMs: Date.now() };
         const question = await entry.asks?.(call);
         if (question != null) await confirm(question, options, terminal);
-        const answer = await client.perform<Answer>(method, filled(path, given), inputOf(entry, path, given));
+        const input = inputOf(entry, path, call);
+        const first = await client.perform<Answer>(method, filled(path, given), input);
+        const answer = (await entry.whole?.(first, input, client)) ?? first;
         showWarnings(entry.warns?.(answer) ?? [], terminal);
         if (options.json) printJson((await entry.document?.(answer, call)) ?? answer, terminal);
         else if (options.csv) terminal.print(entry.csv?.(answer, call) ?? "");
@@ -121,9 +141,9 @@ export function list<Row extends object, Fields extends object = object, Extras 
   return (terminal) =>
     finished(withCsv(newEntryCommand(entry)), entry, (given, options) =>
       withOperations(terminal, options, {}, async (client) => {
-        const call = { given, options, client, terminal };
+        const call = { given, options, client, terminal, nowMs: Date.now() };
         const { limit = entry.limit }: { limit?: number } = given;
-        const all = await client.list<Row>(filled(path, given), inputOf(entry, path, given), limit);
+        const all = await client.list<Row>(filled(path, given), inputOf(entry, path, call), limit);
         const rows = entry.rows?.(all, call) ?? all;
         const { columns, nothing } = entry;
         const shown = {
@@ -136,6 +156,32 @@ export function list<Row extends object, Fields extends object = object, Extras 
       }),
     );
 }
+
+/** A command that writes what an operation streams to stdout. */
+export function exported<Fields extends object = object, Extras = object>(
+  entry: ExportEntry<Fields, Extras>,
+): CommandMaker {
+  const { path } = callOf(entry);
+  return (terminal) =>
+    finished(newEntryCommand(entry), entry, (given, options) =>
+      withOperations(terminal, options, { content: entry.content }, async (client) => {
+        const call = { given, options, client, terminal, nowMs: Date.now() };
+        const progress = startProgress(terminal);
+        const decoder = new TextDecoder();
+        const written = { bytes: 0, lines: 0 };
+        for await (const chunk of client.stream(path, inputOf(entry, path, call))) {
+          await terminal.write(decoder.decode(chunk, { stream: true }));
+          written.bytes += chunk.length;
+          written.lines += chunk.filter((byte) => byte === newline).length;
+          progress.show(`${size(written.bytes)} written`);
+        }
+        progress.end();
+        entry.after?.(written, call);
+      }),
+    );
+}
+
+const newline = "\n".charCodeAt(0);
 
 /** The answer of a change, with where it was made. */
 export function withPlace<Answer extends object>(answer: Answer, { client }: Pick<EnteredCall, "client">) {
@@ -198,9 +244,9 @@ function filled(path: string, given: object): string {
 function inputOf<Fields, Extras>(
   entry: Entry<Fields, Extras>,
   path: string,
-  given: Fields & Extras & object,
+  { given, ...entered }: EnteredCall<Fields & Extras & object>,
 ): object {
-  if (entry.input !== undefined) return entry.input(given);
+  if (entry.input !== undefined) return entry.input(given, entered);
   const inPath = new Set(path.split("/"));
   const names = Object.keys(entry.fields ?? {}).filter((name) => !inPath.has(`:${name}`));
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));

@@ -1,51 +1,39 @@
-import type { Command } from "commander";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { RequestOutcome } from "../../../store/store.ts";
 import { atLeastOne } from "../../arguments.ts";
-import { chosenTime, rangeQuery, timeText } from "../../chosen-time.ts";
-import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
-import { withOperations } from "../../operations/with-operations.ts";
-import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
+import { chosenTime, timeText } from "../../chosen-time.ts";
+import { option } from "../../help.ts";
+import { list } from "../../operations/operation-command.ts";
+import { csvOnly, type ListColumn } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { second, span, type Terminal } from "../../terminal/terminal.ts";
-import { filterQuery, type RequestFilters, withRequestFilters } from "./filters.ts";
-
-interface Options extends DataOptions, CsvOption, RequestFilters {
-  readonly limit?: number;
-}
+import { filterQuery, type RequestFilters, requestFilters } from "./filters.ts";
 
 const defaultLimit = 50;
-const rowsPerPage = 500;
 
-export function requestsListCommand(terminal: Terminal): Command {
-  return withRequestFilters(
-    withCsv(newOperationCommand("list", "List requests, newest first, with their outcome")),
-  )
-    .option("--limit <n>", `maximum number of rows (default: ${defaultLimit})`, atLeastOne)
-    .examples(
-      ["sluice requests list --outcome failed --since 1h", "current failures"],
-      ["sluice requests list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "a time range"],
-      [
-        "sluice requests list --key slu_8fK2mQ0x --code rate_limit_exceeded",
-        "rate-limited requests of a key",
-      ],
-      ["sluice requests show req_0f3K9xTz", "explain one of them"],
-    )
-    .action(async (options: Options) => {
-      await withOperations(terminal, options, {}, async (client) => {
-        const range = chosenTime(options, Date.now());
-        const { limit = defaultLimit } = options;
-        const query = { ...filterQuery(options), ...rangeQuery(range), limit: rowsPerPage };
-        const rows = await client.list<ExchangeView>("/requests", query, limit);
-        const nothing = `No matching requests ${timeText(range)}.`;
-        const isTable = printList({ rows, columns: columnsOf(terminal), nothing }, options, terminal);
-        const more = `Showing the newest ${count(limit)}; pass --limit for more.`;
-        if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more));
-      });
-    });
-}
+export const requestsListCommand = list<ExchangeView, RequestFilters, { limit?: number }>({
+  name: "list",
+  summary: "List requests, newest first, with their outcome",
+  call: "GET /requests",
+  fields: requestFilters,
+  extras: { limit: option("--limit <n>", `maximum number of rows (default: ${defaultLimit})`, atLeastOne) },
+  examples: [
+    ["sluice requests list --outcome failed --since 1h", "current failures"],
+    ["sluice requests list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "a time range"],
+    ["sluice requests list --key slu_8fK2mQ0x --code rate_limit_exceeded", "rate-limited requests of a key"],
+    ["sluice requests show req_0f3K9xTz", "explain one of them"],
+  ],
+  input: ({ limit: _, ...filters }, { nowMs }) => filterQuery(filters, nowMs),
+  limit: defaultLimit,
+  columns: (_, { terminal }) => columnsOf(terminal),
+  nothing: ({ given, nowMs }) => `No matching requests ${timeText(chosenTime(given, nowMs))}.`,
+  after(rows, { given: { limit = defaultLimit }, terminal }, isTable) {
+    if (!isTable || rows.length < limit) return;
+    terminal.note(terminal.noteStyle.dim(`Showing the newest ${count(limit)}; pass --limit for more.`));
+  },
+});
 
 function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
   const none = style.dim("–");
