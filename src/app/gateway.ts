@@ -45,6 +45,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     claims: backend.claims,
     idOwners: services.idOwners,
     lastOfSession: backend.store.lastOfSession,
+    capReads: backend.store,
     playground: backend.store.admin.playground,
     labelValues: new LabelValues(),
     turns: services.turns,

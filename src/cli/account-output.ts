@@ -1,5 +1,5 @@
 import type { AccountView } from "../admin/accounts/schema.ts";
-import type { CapView } from "../admin/keys/schema.ts";
+import type { BoundCapView, CapView } from "../admin/keys/schema.ts";
 import { tagsText } from "../base/requests/labels.ts";
 import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
 import { facts } from "./terminal/list.ts";
@@ -15,6 +15,7 @@ export function showAccount(view: AccountView, terminal: Terminal): void {
     ["status", view.status],
     standing(view),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
+    ...view.value_caps.map((cap) => ["cap by value", valueCapText(cap, view.mode)] as const),
     ...view.key_caps.map((cap) => ["default key cap", capTerms(cap, view.mode)] as const),
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ...sharedFacts(view),
@@ -76,6 +77,14 @@ export function capText(cap: CapView, mode: AccountView["mode"]): string {
       ? ""
       : `, raised by ${amount(raised)} until ${moment(Date.parse(until))} UTC`;
   return `${amount(used)} of ${capTerms(cap, mode)}${more}`;
+}
+
+/** `3.5 of 20 credits per day by owner ada@example.com, then house-small`. */
+export function valueCapText(cap: BoundCapView, mode: AccountView["mode"]): string {
+  const { label, value, used, then: model } = cap;
+  const after = model === null ? "" : `, then ${model}`;
+  if (used === null) return `${capTerms(cap, mode)} by each ${label}${after}`;
+  return `${capText({ ...cap, used }, mode)} by ${label} ${value}${after}`;
 }
 
 function capTerms(

@@ -3,7 +3,7 @@ import type { IssuedKeyView, KeyView } from "../admin/keys/schema.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import { ownAccountId } from "../base/own-account.ts";
 import { count, plural } from "../base/text/plural.ts";
-import { capText, sharedFacts, standing } from "./account-output.ts";
+import { capText, sharedFacts, standing, valueCapText } from "./account-output.ts";
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
 import { segment } from "./operations/client.ts";
 import type { EnteredCall } from "./operations/operation-command.ts";
@@ -56,6 +56,7 @@ function keyFacts(
     ...balanceFacts(view, nowMs, style),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.account_caps.map((cap) => ["account cap", capText(cap, view.mode)] as const),
+    ...view.value_caps.map((cap) => ["cap by value", valueCapText(cap, view.mode)] as const),
     ["rate", view.rpm_limit === null ? "no limit" : `${plural(view.rpm_limit, "request")} per minute`],
     ...sharedFacts(view),
     ...(view.max_concurrent === null

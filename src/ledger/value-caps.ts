@@ -1,6 +1,6 @@
 import type { KeyMode } from "../base/key-attributes.ts";
 import type { StepDown } from "../base/money/bound.ts";
-import { type KeptLabels, readLabels, tagPrefix } from "../base/requests/labels.ts";
+import { type CallerLabels, type KeptLabels, readLabels, tagPrefix } from "../base/requests/labels.ts";
 import type { CapTotals, ValueCapRecord, ValueRaise, ValueTotals } from "../store/store.ts";
 import {
   Cap,
@@ -21,13 +21,13 @@ export interface ValuedItem extends LabelledItem {
 const bounds = ["owner_cap", "user_cap", "tag_cap"] as const;
 type ValueBound = (typeof bounds)[number];
 
-function boundOf(label: string): ValueBound {
+export function boundOf(label: string): ValueBound {
   if (label === "owner") return "owner_cap";
   return label === "user" ? "user_cap" : "tag_cap";
 }
 
 /** Null without the label. */
-function labelValue(label: string, { owner, user, tags }: KeptLabels): string | null {
+export function labelValue(label: string, { owner, user, tags }: CallerLabels): string | null {
   if (label === "owner") return owner;
   return (label === "user" ? user : tags[label.slice(tagPrefix.length)]) || null;
 }
@@ -133,7 +133,7 @@ class ValueCap implements CapGroup {
 const notRaised = { extra: 0, extraPeriodMs: 0 };
 
 /** Caps that differ in their value alone: for one value, its own holds in place of the one for each. */
-function familyOf({ keyId, accountId, mode, label, period, models }: ValueCapRecord): string {
+export function familyOf({ keyId, accountId, mode, label, period, models }: ValueCapRecord): string {
   return JSON.stringify([keyId, accountId, mode, label, period, models]);
 }
 

@@ -64,6 +64,7 @@ export interface ValueCapState {
 /** What decides which caps can hold for some keys or accounts. */
 export interface CapCandidates {
   readonly values: readonly string[];
+  readonly keyIds: readonly string[];
   readonly accountIds: readonly string[];
 }
 
@@ -96,7 +97,7 @@ export interface ValueCapStore {
   removeValueCap(id: string): Promise<ValueCapRecord>;
   /** What a cap has counted, the most first. */
   valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
-  /** Caps for each value, for one of these values, and within one of these accounts. */
+  /** Caps for each value, for one of these values, and within one of these keys or accounts. */
   bindingCaps(candidates: CapCandidates): Promise<readonly ValueCapRecord[]>;
   /** What these values have used of these caps. */
   totalsOfValues(capNos: readonly number[], values: readonly string[]): Promise<readonly ValueTotals[]>;

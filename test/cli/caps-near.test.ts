@@ -56,3 +56,28 @@ test("values near a limit are listed of all caps, or of those that count each va
   expect(stdout).toMatch(/ 12\/month +everything +key_\w+ +11\n/);
   expect(await near("--each", "tag:project")).toEqual([]);
 });
+
+test("keys show and accounts show have the caps by value, with what the key's own value has used", async () => {
+  const place = newPlace();
+  const account = await sluiceJson<{ id: string }>(
+    place,
+    ..."accounts create --mode credit --credit 50 --label atlas".split(" "),
+  );
+  const { prefix } = await sluiceJson<KeyJson>(
+    place,
+    ..."keys create --account atlas --owner Ada@example.com".split(" "),
+  );
+  const add = (...words: string[]) => sluiceJson<CapDetailView>(place, "caps", "add", ...words);
+  await add("20/day:demo-*", "--each", "owner");
+  const user = await add("0.5/day", "--each", "user", "--account", "atlas");
+  const shown = async (...words: string[]) => (await sluice(place, ...words)).stdout.replace(/ +/g, " ");
+  const ofKey = await shown("keys", "show", prefix);
+  expect(ofKey).toContain("cap by value 0.00 of 20.00 credits per day for demo-* by owner ada@example.com");
+  expect(ofKey).toContain("cap by value 0.50 credits per day by each user");
+  expect(await shown("accounts", "show", "atlas")).toContain(
+    "cap by value 0.50 credits per day by each user",
+  );
+  expect(await sluiceJson(place, "accounts", "show", account.id)).toMatchObject({
+    value_caps: [{ cap: user.id, label: "user", value: null, used: null, limit: 0.5 }],
+  });
+});

@@ -358,6 +358,28 @@ onBothStores(models, (world) => {
     expect(await usedOf(world(), later.no)).toEqual({ [own("atlas")]: 2 * cost, [own("zephyr")]: cost });
   });
 
+  test("/v1/usage names the cap with the least left, of the key's owner and tags too", async () => {
+    const who = await caller(world(), { owner: own("ada"), tags: { project: own("atlas") } });
+    await cap(world(), { limit: 5, period: "day", each: "owner" });
+    const explanation = async ({ secret }: Caller) => {
+      const response = await fetch(`${world().running.url}/v1/usage`, {
+        headers: { authorization: `Bearer ${secret}` },
+      });
+      return ((await response.json()) as { explanation: string }).explanation;
+    };
+    expect(await ask(world(), who)).toBe("200");
+    expect(await explanation(who)).toMatch(
+      / 3 remain of the key's owner's cap of 5 credits per day, which resets/,
+    );
+    await cap(world(), { limit: 2.5, tag: `project=${own("atlas")}` });
+    expect(await explanation(who)).toContain(" 0.5 remain of the key's tag's cap of 2.5 credits per month");
+    const owing = await world().openCaller();
+    await cap(world(), { limit: 7, owner: own("eve") });
+    await updateKey(contextOf(world()), owing.key.id, { owner: own("eve") }, null);
+    await world().gateway.catchUp();
+    expect(await explanation(owing)).toContain(" 5 remain of the key's owner's cap of 5 credits per day");
+  });
+
   test("a model to step down to that a reload removes leaves the cap's refusal, and steps down again once it is back", async () => {
     const who = await caller(world(), { owner: own("ada") });
     await cap(world(), { limit: 2, each: "owner", models: "big", then: "spare" });

@@ -117,6 +117,26 @@ describe("what `requests show` advises lets the same call through", () => {
     expect(await follow(key, refused.id)).toEqual([...commands]);
   });
 
+  test("by caps by value, of what each request finds used and of what only it names", async () => {
+    const key = await make("--mode credit --credit 5 --owner ada --tag project=atlas");
+    const add = (options: string) => sluice.cliJson("caps", "add", ...options.split(" "));
+    await add("0.001/day --owner ada");
+    await add(`0.002/day --each tag:project --key ${key.prefix}`);
+    await add(`0.003/month --each user --key ${key.prefix}`);
+    const asked = { ...body, user: "u1;$(id)" };
+    const refusedBy = async (bound: string) => {
+      await waitFor(async () => (await call(key, asked)).bound === bound, `the ${bound} to be known`);
+      return (await call(key, asked)).id;
+    };
+    const id = await refusedBy("user_cap");
+    const advice = await adviceOn(id);
+    // A client chooses the name, and the operator pastes it into a shell.
+    expect((await sluice.cli("requests", "show", id)).stdout).toContain("--value 'u1;$(id)' --note");
+    expect(advice.map((command) => command.slice(0, 2).join(" "))).toEqual(Array(3).fill("caps raise"));
+    for (const command of advice) expect(await sluice.cli(...command)).toMatchObject({ code: 0 });
+    await waitFor(async () => (await call(key, asked)).status === 200, "the call to pass");
+  });
+
   test("a cap takes no money: the shared account's balance stays as it was", async () => {
     const key = await makeOn("--mode credit --label team --credit 50", "--cap 0.001/day");
     const balance = async () => {

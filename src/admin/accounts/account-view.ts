@@ -5,6 +5,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
+import { capsOfAccounts } from "../caps/bound-caps.ts";
 import { type OperationContext, OperationError } from "../context.ts";
 import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";
 import { iso } from "../moments.ts";
@@ -44,12 +45,13 @@ export async function viewAccounts(
     const some = accounts.slice(first, first + accountsPerRead);
     const ids = some.map(({ id }) => id);
     const states = await store.readAccounts(ids, withKeys ? keysWithAccount : 0);
+    const valueCaps = withKeys ? await capsOfAccounts(context, some) : [];
     for (const [place, state] of states.entries()) {
       // The store returns one state per requested account, in the same order.
       const account = some[place] as AccountRecord;
       const isLong = withKeys && state.hasMoreKeys;
       const keys = isLong ? await keyViews(context, account) : keyPage(state, account, clock);
-      views.push({ ...accountView(account, state, clock), keys });
+      views.push({ ...accountView(account, state, clock), value_caps: valueCaps[place] ?? [], keys });
     }
     await nextLoopIteration();
   }
@@ -87,7 +89,7 @@ function accountView(
   account: AccountRecord,
   state: AccountStanding,
   clock: Clock,
-): Omit<AccountView, "keys"> {
+): Omit<AccountView, "keys" | "value_caps"> {
   const { mode, period } = account;
   const { totals } = state;
   const counted = byNumber(state.caps);

@@ -3,6 +3,7 @@ import { keyModes } from "../../base/key-attributes.ts";
 import {
   accountStatuses,
   accountTerms,
+  boundCapView,
   budgetState,
   capsBody,
   capView,
@@ -35,6 +36,9 @@ export const accountView = Type.Object({
   credit: nullable(creditState),
   budget: nullable(budgetState),
   caps: Type.Array(capView),
+  value_caps: Type.Array(boundCapView, {
+    description: "Caps by owner, end user and tag within the account, and those of its tags.",
+  }),
   key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
     description: "Default caps for new keys.",
   }),

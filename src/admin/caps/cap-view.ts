@@ -1,6 +1,7 @@
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { tagPrefix } from "../../base/requests/labels.ts";
+import { valueAmounts } from "../../ledger/bound-value-caps.ts";
 import type { CountedValues, KeyMode, OwnedCap, ValueCapRecord, ValueTotals } from "../../store/store.ts";
 import { capStates } from "../keys/cap-document.ts";
 import { iso } from "../moments.ts";
@@ -9,17 +10,6 @@ import type { CapByValueView, CapValueView, ListedCapView } from "./schema.ts";
 /** Credits, or tokens of a budget. */
 export function shown(amount: number, mode: KeyMode): number {
   return mode === "credit" ? creditsFromNano(amount) : amount;
-}
-
-type Amounts = Pick<ValueTotals, "periodStartMs" | "used" | "extra" | "extraPeriodMs">;
-
-/** What a value has used of its limit in the cap's current period; null if the totals are of an ended one. */
-export function valueAmounts(cap: ValueCapRecord, totals: Amounts | undefined, nowMs: number) {
-  const startMs = periodStart(cap.period, nowMs);
-  const used = totals !== undefined && totals.periodStartMs >= startMs ? totals.used : 0;
-  const raised = totals?.extraPeriodMs === startMs ? totals.extra : 0;
-  const limit = cap.limit + (cap.extraPeriodMs === startMs ? cap.extra : 0) + raised;
-  return { used, limit, raised };
 }
 
 /** The values of the current period. */

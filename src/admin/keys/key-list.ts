@@ -6,6 +6,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
+import { capsOfKeys } from "../caps/bound-caps.ts";
 import type { AdminDeps } from "../deps.ts";
 import { oneOf, text } from "../routes/shapes.ts";
 import { readActivity, summarizeKey, withRecentDays } from "./key-summary.ts";
@@ -87,11 +88,12 @@ async function keyViews(
 ): Promise<readonly KeyView[]> {
   const summaries = await accounts.summaries(keys.map(({ id }) => id));
   const activityOf = await readActivity({ store }, keys);
+  const valueCaps = await capsOfKeys({ store, clock }, keys);
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
     const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
     const summary = summarizeKey(key, account, clock.wallMs(), activityOf(key));
-    return { ...summary, reserved: knowsReserved ? held : null };
+    return { ...summary, reserved: knowsReserved ? held : null, value_caps: valueCaps[place] ?? [] };
   });
 }

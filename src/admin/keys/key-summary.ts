@@ -37,7 +37,7 @@ export function summarizeKey(
   account: KeyAccount,
   nowMs: number,
   { lastUsedDay, signIn }: KeyActivity,
-): Omit<KeyView, "reserved"> {
+): Omit<KeyView, "reserved" | "value_caps"> {
   const isCredit = key.mode === "credit";
   const capsOf = (whose: BoundState["bound"]) =>
     account.caps.filter(({ bound }) => bound === whose).map((cap) => capDocument(cap, key.mode));

@@ -79,6 +79,17 @@ export const capView = Type.Object({
 });
 export type CapView = Static<typeof capView>;
 
+/** A cap by owner, end user or tag, as it holds for one key or account. */
+export const boundCapView = Type.Object({
+  ...capView.properties,
+  cap: text("The cap's id."),
+  label: text("`owner`, `user` or `tag:NAME`."),
+  value: nullable(text("The value that counts here; null if each request has its own.")),
+  used: nullable(figure("By this value; null without one.")),
+  then: nullable(text("The model that runs what the cap denies.")),
+});
+export type BoundCapView = Static<typeof boundCapView>;
+
 const closed = { additionalProperties: false } as const;
 
 export const capsBody = Type.Array(
@@ -103,6 +114,9 @@ const keyFields = {
   account_status: oneOf(accountStatuses),
   account_caps: Type.Array(capView, {
     description: "Caps of the account, shared by all its keys.",
+  }),
+  value_caps: Type.Array(boundCapView, {
+    description: "Caps by owner, end user and tag that hold for the key's requests.",
   }),
   created_at: moment,
   previous_secret_until: nullable(moment),

@@ -1,10 +1,13 @@
 import { coversModel } from "../../base/models/model-pattern.ts";
 import { unknownModelIn } from "../../base/models/unknown-model.ts";
+import type { BoundKind } from "../../base/money/bound.ts";
 import { unaffordableNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.ts";
+import { shellWord } from "../../base/text/shell-word.ts";
 import type { Settings } from "../../config/settings.ts";
+import { boundOf, labelValue } from "../../ledger/value-caps.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../keys/cap-text.ts";
 import type { CapView, KeyView } from "../keys/schema.ts";
@@ -129,7 +132,7 @@ export function adviceFor(
   return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }
 
-type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed">;
+type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed" | "bound" | "labels">;
 
 /**
  * How to let a denied request through: one command for each limit that leaves too little for it now. The client's error names
@@ -139,6 +142,8 @@ function limitAdvice(exchange: DeniedExchange, key: KeyView): string {
   const needed = exchange.needed ?? 1;
   if (needed >= unaffordableNano) return "No balance is large enough; lower `max_tokens`.";
   const commands = commandsFor(key, { ...exchange, needed });
+  if (commands.length === 0 && valueBounds.has(exchange.bound ?? ""))
+    return "`sluice caps list --near 80%` lists the values that have used most of a cap.";
   if (commands.length === 0) return "The limits now allow it: retry.";
   return `To let it through: ${commands.map((each) => `\`${each}\``).join(" and ")}. A lower \`max_tokens\` needs less.`;
 }
@@ -149,9 +154,33 @@ function commandsFor(key: KeyView, denied: DeniedExchange & { readonly needed: n
   const isTooLow = (cap: CapView) => coversModel(cap.models, model) && missing(cap, needed, unit) > 0;
   const keyCommands = key.caps.filter(isTooLow).map((cap) => {
     const amount = shown(missing(cap, needed, unit), key.mode);
-    return `sluice keys raise-cap ${key.prefix} ${amount} --cap ${quoted(capName(cap))} --note ${exchangeId}`;
+    return `sluice keys raise-cap ${key.prefix} ${amount} --cap ${shellWord(capName(cap))} --note ${exchangeId}`;
   });
-  return [...fundsCommands(key, needed), ...raisedAccountCaps(key, needed, isTooLow), ...keyCommands];
+  return [
+    ...fundsCommands(key, needed),
+    ...raisedAccountCaps(key, needed, isTooLow),
+    ...keyCommands,
+    ...raisedValues(key, denied),
+  ];
+}
+
+const valueBounds: ReadonlySet<string> = new Set<BoundKind>(["owner_cap", "user_cap", "tag_cap"]);
+
+/** Of a cap whose value each request has itself it is only known that it denied this one. */
+function raisedValues(
+  { mode, value_caps: caps }: KeyView,
+  { exchangeId, model, bound, labels, needed }: DeniedExchange & { readonly needed: number },
+): string[] {
+  return caps.flatMap(({ cap, label, value: own, limit, used, models }) => {
+    if (!coversModel(models, model)) return [];
+    const isDenying = bound === boundOf(label);
+    const amount = used === null ? (isDenying ? needed : 0) : missing({ used, limit }, needed, unitOf(mode));
+    if (amount <= 0) return [];
+    const value = own ?? labelValue(label, labels);
+    // Clients choose the names of end users.
+    const whose = value === null ? "" : ` --value ${shellWord(value)}`;
+    return [`sluice caps raise ${cap} ${shown(amount, mode)}${whose} --note ${exchangeId}`];
+  });
 }
 
 /** Nano-credits for each credit of a view; tokens are shown as they are. */
@@ -186,7 +215,7 @@ function raisedAccountCaps(key: KeyView, needed: number, isTooLow: (cap: CapView
   const options = caps.map((cap) => {
     const unchanged = (cap.limit - cap.raised_by).toFixed(9).replace(/\.?0+$/, "");
     const amount = isTooLow(cap) ? shown(Math.round(cap.used * unit) + needed, mode) : unchanged;
-    return `--cap ${quoted(`${amount}/${capName(cap)}`)}`;
+    return `--cap ${shellWord(`${amount}/${capName(cap)}`)}`;
   });
   return [`sluice accounts update ${account} ${options.join(" ")}`];
 }
@@ -195,8 +224,4 @@ function raisedAccountCaps(key: KeyView, needed: number, isTooLow: (cap: CapView
 function shown(amount: number, mode: KeyMode): string {
   if (mode !== "credit") return String(amount);
   return (Math.ceil(amount / 100_000) / 10_000).toFixed(4).replace(/\.?0+$/, "");
-}
-
-function quoted(text: string): string {
-  return text.includes("*") ? `'${text}'` : text;
 }

@@ -9,6 +9,13 @@ export function leftOfCap({ limit, used }: CapUse): number {
   return Math.max(0, limit - used);
 }
 
+/** Caps of which it is known what the next request finds used. */
+export function knownUse<Cap extends { readonly limit: number; readonly used: number | null }>(
+  caps: readonly Cap[],
+): (Cap & CapUse)[] {
+  return caps.flatMap((cap) => (cap.used === null ? [] : [{ ...cap, used: cap.used }]));
+}
+
 /** The cap with the least remaining, of a key's caps and its account's; null without any. */
 export function tightestCap<Cap extends CapUse>(caps: readonly Cap[]): Cap | null {
   return caps.toSorted((one, other) => leftOfCap(one) - leftOfCap(other))[0] ?? null;

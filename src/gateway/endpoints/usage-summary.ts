@@ -3,6 +3,7 @@ import { creditsFromNano, usdFromNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
+import { knownBounds } from "../../ledger/bound-value-caps.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import type { Exchange } from "../exchange/exchange.ts";
@@ -40,8 +41,10 @@ const periodText = { day: "today", week: "this week", month: "this month", none:
 /** In constant time, however long the history is. */
 async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { key } = await admit(gateway, exchange);
-  const [summary] = await gateway.accounts.summaries([key.id]);
-  assert(summary !== undefined, "every key has an account");
+  const [funds] = await gateway.accounts.summaries([key.id]);
+  assert(funds !== undefined, "every key has an account");
+  const byValue = await knownBounds(gateway.capReads, key, gateway.clock.wallMs());
+  const summary = { ...funds, caps: [...funds.caps, ...byValue] };
   const headers = commonHeaders(exchange);
   if (key.mode === "credit") {
     headers["x-service-credit-remaining"] = creditsText(creditStanding(summary).remaining);
@@ -132,16 +135,22 @@ function explain(key: KeyRecord, summary: AccountSummary): string {
   ].join(" ");
 }
 
+const owners: Readonly<Partial<Record<BoundState["bound"], string>>> = {
+  key_cap: "this key",
+  account_cap: "the account",
+  owner_cap: "the key's owner",
+  tag_cap: "the key's tag",
+};
+
 function explainCap(
   { bound, period, models, limit, left, held, resetsAtMs }: BoundState,
   mode: KeyRecord["mode"],
 ) {
   const [amount, unit] = mode === "credit" ? [creditsText, "credits"] : [String, "tokens"];
-  const whose = bound === "key_cap" ? "this key's cap" : "the account's cap";
   const scope = models === null ? "" : ` for ${models}`;
   const resets = resetsAtMs === null ? "" : `, which resets at ${new Date(resetsAtMs).toISOString()}`;
   const free = amount(Math.max(0, left - held));
-  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} per ${period}${scope}${resets}.`;
+  return `${free} remain of ${owners[bound]}'s cap of ${amount(limit ?? 0)} ${unit} per ${period}${scope}${resets}.`;
 }
 
 function explainAccount(key: KeyRecord, summary: AccountSummary): string {

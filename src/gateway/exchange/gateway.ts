@@ -56,6 +56,7 @@ export interface Gateway {
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
   readonly lastOfSession: Store["lastOfSession"];
+  readonly capReads: Pick<Store, "bindingCaps" | "totalsOfValues">;
   readonly playground: AdminRecords["playground"];
   readonly labelValues: LabelValues;
   readonly turns: Turns;

@@ -9,12 +9,13 @@ import type {
 } from "../value-cap-records.ts";
 import { type CapRow, recordOf, selectCaps, selectValues } from "./value-cap-table.ts";
 
-/** Caps for each value, for one of these values, and within one of these accounts. */
-export function* bindingCaps({ values, accountIds }: CapCandidates): Work<readonly ValueCapRecord[]> {
+/** Caps for each value, for one of these values, and within one of these keys or accounts. */
+export function* bindingCaps({ values, keyIds, accountIds }: CapCandidates): Work<readonly ValueCapRecord[]> {
   const rows = yield* query<CapRow>(
     `${selectCaps} WHERE c.value IS NULL OR c.value = ANY ($1::text[])
-      OR c.account_no IN (SELECT no FROM accounts WHERE id = ANY ($2::text[])) ORDER BY c.no`,
-    [values, accountIds],
+      OR c.key_no IN (SELECT no FROM keys WHERE id = ANY ($2::text[]))
+      OR c.account_no IN (SELECT no FROM accounts WHERE id = ANY ($3::text[])) ORDER BY c.no`,
+    [values, keyIds, accountIds],
   );
   return rows.map(recordOf);
 }

@@ -7,6 +7,7 @@ import { renderError } from "../../../dialects/errors/envelope.ts";
 import { signInOver } from "../../../gateway/admission/admit.ts";
 import { tightestCap } from "../../../gateway/endpoints/usage-summary.ts";
 import { hasKeyForm } from "../../../keys/secret.ts";
+import { knownBounds } from "../../../ledger/bound-value-caps.ts";
 import type { KeyMode, SignIn } from "../../../store/store.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { json } from "../../routes/admin-error.ts";
@@ -90,7 +91,10 @@ const nanoPerCent = nanoPerCredit / 100;
 /** The tightest cap, as Claude Code's `/usage` shows it: in cents, where a credit is a dollar. */
 async function spend({ deps, signIn }: AgentCall): Promise<Response> {
   const [summary] = await deps.accounts.summaries([signIn.keyId]);
-  const cap = summary?.mode === "credit" ? tightestCap(summary) : null;
+  const key = await deps.store.findKey(signIn.keyId);
+  const byValue = key && (await knownBounds(deps.store, key, deps.clock.wallMs()));
+  const caps = [...(summary?.caps ?? []), ...(byValue ?? [])];
+  const cap = summary?.mode === "credit" ? tightestCap({ caps }) : null;
   if (cap === null || cap.limit === null) throw new GatewayError("not_found", "You have no cap in credits.");
   return json({
     extra_usage: {

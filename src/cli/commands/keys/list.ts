@@ -2,7 +2,7 @@ import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { CapView, KeyView, ListedKeyView } from "../../../admin/keys/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
-import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
+import { knownUse, leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
 import { tagsText } from "../../../base/requests/labels.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
@@ -158,7 +158,7 @@ function daysAgo(days: number): string {
 
 /** The limit that the key reaches first: a daily cap may be nearly used up while the account has credit left. */
 function left(view: KeyView): string {
-  const cap = tightestCap([...view.caps, ...view.account_caps]);
+  const cap = tightestCap([...view.caps, ...view.account_caps, ...knownUse(view.value_caps)]);
   const rest = leftOf(view);
   if (cap !== null && (rest === null || view.postpaid || leftOfCap(cap) < rest))
     return capLeftText(cap, view.mode);

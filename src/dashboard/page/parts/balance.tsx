@@ -1,6 +1,6 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { KeyView } from "../../../admin/keys/schema.ts";
-import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
+import type { BoundCapView, CapView, KeyView } from "../../../admin/keys/schema.ts";
+import { knownUse, leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
 import { capText } from "./cap-bars.tsx";
@@ -67,12 +67,18 @@ export function tightestBalance(key: KeyView): BalanceSummary {
   return rest(capBalance) < rest(balance) ? capBalance : balance;
 }
 
-function capStanding({ caps, account_caps, mode }: KeyView): BalanceSummary {
-  const cap = tightestCap([...caps, ...account_caps]);
+function ownerOf(cap: BoundCapView | undefined): string {
+  if (cap === undefined) return "";
+  return cap.label === "owner" ? "the owner's " : `${cap.label} ${cap.value}'s `;
+}
+
+function capStanding({ caps, account_caps, value_caps, mode }: KeyView): BalanceSummary {
+  const byValue = knownUse<BoundCapView>(value_caps);
+  const cap = tightestCap<CapView>([...caps, ...account_caps, ...byValue]);
   const name = "Left of cap";
   if (cap === null) return { name, main: "no cap", word: "", side: "postpaid", used: null };
   const left = leftOfCap(cap);
-  const whose = account_caps.some((each) => each === cap) ? ofAccount : "";
+  const whose = account_caps.includes(cap) ? ofAccount : ownerOf(byValue.find((each) => each === cap));
   return {
     name,
     main: mode === "credit" ? credits(left) : shortCount(left),
