@@ -114,6 +114,13 @@ export async function chooseBy(page: Page | Locator, label: string, text: string
   await field.press("Enter");
 }
 
+/** Chooses what the playground charges, which the server finds. */
+export async function choosePayer(page: Page, text: string): Promise<void> {
+  const field = page.getByLabel("Key or account", { exact: true });
+  await field.fill(text);
+  await page.getByRole("option", { name: text }).first().click();
+}
+
 /** Shows another page of the dashboard as a link does: its program, and what a test has put there, need not be loaded again. */
 export async function follow(page: Page, url: string): Promise<void> {
   await page.evaluate(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
-import { type Browsing, browse, findBrowser } from "./browser.ts";
+import { type Browsing, browse, choosePayer, findBrowser } from "./browser.ts";
 import { askAtLength, sampleConfig } from "./sample.ts";
 
 const token = "the-operators-token";
@@ -109,7 +109,7 @@ describe.if(browserPath !== null)("what a request said, on its page", () => {
     const model = page.getByLabel("Model", { exact: true });
     await waitFor(async () => (await model.inputValue()) === "claude-opus-5", "the recorded model");
     await body.fill('{"max_tokens":99,"messages":[{"role":"user","content":"Hello again"}]}');
-    await page.getByLabel("Key", { exact: true }).fill(key.key);
+    await choosePayer(page, "Ours");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("done", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Use the form" }).click();

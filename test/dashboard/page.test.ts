@@ -82,6 +82,8 @@ describe("the playground", () => {
     model: "m",
     system: "be brief",
     text: "hi\n\nyou",
+    turns: [{ by: "user", text: "hi\n\nyou", images: [] }],
+    tools: null,
     suffix: "",
     documents: "one\ntwo",
     size: "",

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
-import { type Browsing, browse, chooseBy, findBrowser } from "./browser.ts";
+import { type Browsing, browse, chooseBy, choosePayer, findBrowser } from "./browser.ts";
 import { pictureAndSound, startStudio } from "./studio.ts";
 import { violations } from "./violations.ts";
 
 const token = "the-operators-token";
+const onePixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const browserPath = await findBrowser();
 
 describe.if(browserPath !== null)("the playground", () => {
@@ -14,14 +16,13 @@ describe.if(browserPath !== null)("the playground", () => {
   let browsing: Browsing;
   let page: Page;
   let studio: Bun.Server<undefined>;
-  let key: { readonly key: string };
   const complaints: string[] = [];
 
   beforeAll(async () => {
     studio = startStudio();
     const config = (await Bun.file("config/sluice.toml").text()) + pictureAndSound(studio);
     sluice = await Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token } });
-    key = await sluice.createKey({ label: "Browser test", credit: 5 });
+    await sluice.createKey({ label: "Browser test", credit: 5 });
     browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     page = await browsing.context.newPage();
     page.setDefaultTimeout(20_000);
@@ -32,7 +33,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.goto(`${sluice.url}/admin/playground`);
     await page.getByLabel("Admin token").fill(token);
     await page.keyboard.press("Enter");
-    await page.getByLabel("Key", { exact: true }).fill(key.key);
+    await choosePayer(page, "Browser test");
   }, 300_000);
 
   afterAll(async () => {
@@ -69,6 +70,8 @@ describe.if(browserPath !== null)("the playground", () => {
 
   test("shows vectors, verdicts and rankings of the other routes, and offers only models that serve them", async () => {
     const answer = page.locator("[data-test=answer]");
+    await page.getByLabel("Route").selectOption({ label: "Embeddings" });
+    await page.getByLabel("Texts, one per line").fill("hello");
     await ask("Embeddings");
     await answer.getByText("64 numbers").waitFor();
     expect(await violations(page), "vectors").toEqual([]);
@@ -114,7 +117,7 @@ describe.if(browserPath !== null)("the playground", () => {
   });
 
   test("says in the main pane what went wrong and what to do, whole and in a stream", async () => {
-    const problem = page.locator("[data-test=problem]");
+    const problem = page.locator("[data-test=problem]").last();
     await page.getByLabel("Route").selectOption({ label: "Chat completions" });
     await page.getByLabel("Compare with").fill("");
     await page.getByLabel("Message").fill("fail 404");
@@ -124,6 +127,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.getByText("failed", { exact: true }).waitFor();
     expect(await violations(page), "a problem").toEqual([]);
     for (const dialect of ["Chat completions", "Responses", "Messages"]) {
+      await page.getByRole("button", { name: "Clear" }).click();
       await page.getByLabel("Message").fill("fast, break");
       await ask(dialect);
       await page.getByText("broken", { exact: true }).waitFor();
@@ -131,18 +135,105 @@ describe.if(browserPath !== null)("the playground", () => {
     }
   });
 
-  test("takes a pasted key to the routes of its mode", async () => {
+  const picture = { name: "a.png", mimeType: "image/png", buffer: Buffer.from(onePixel, "base64") };
+  const tools = {
+    "Chat completions": [{ type: "function", function: { name: "look_up", parameters: { type: "object" } } }],
+    Responses: [{ type: "function", name: "look_up", parameters: { type: "object" } }],
+    Messages: [{ name: "look_up", input_schema: { type: "object" } }],
+  };
+  test.each(Object.entries(tools))("holds a conversation of several turns by %s", async (dialect, list) => {
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (new URL(request.url()).pathname.startsWith("/v1/")) sent.push(request.postData() ?? "");
+    });
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByLabel("Route").selectOption({ label: dialect });
+    const done = page.getByText("done", { exact: true });
+    await page.getByLabel("System").fill("Be brief.");
+    await page.getByLabel("Message").fill("What is this?");
+    await page.getByLabel("Add images").setInputFiles(picture);
+    await page.getByRole("button", { name: "Remove a.png" }).waitFor();
+    await page.getByRole("button", { name: "Send" }).click();
+    await done.waitFor();
+    if (!(await page.getByLabel("Tools as JSON").isVisible()))
+      await page.getByText("Tools", { exact: true }).click();
+    await page.getByLabel("Tools as JSON").fill("[not json");
+    await page.getByLabel("Message").fill("Look it up.");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("alert").getByText("Tools are not a JSON list").waitFor();
+    await page.getByLabel("Tools as JSON").fill(JSON.stringify(list));
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("[data-test=call]").getByText("look_up({").waitFor();
+    await page.getByLabel("Result of the tool").fill("It is a lock.");
+    await page.getByRole("button", { name: "Send" }).click();
+    await done.nth(2).waitFor();
+    expect(await violations(page), dialect).toEqual([]);
+    await page.getByLabel("Tools as JSON").fill("");
+    expect(sent).toHaveLength(3);
+    const last = sent.at(-1) ?? "";
+    for (const part of ["Be brief.", "What is this?", onePixel, "Look it up.", "look_up", "It is a lock."])
+      expect(last).toContain(part);
+  });
+
+  test("shows the request as programs without the key, one of which sends it", async () => {
+    await page.getByText("Code", { exact: true }).click();
+    const code = page.locator("[data-test=code]");
+    await page.getByRole("radio", { name: "TypeScript" }).check();
+    await code.getByText("await client.messages.create({").waitFor();
+    await page.getByRole("radio", { name: "Python" }).check();
+    await code.getByText("client.messages.create(").waitFor();
+    await page.getByRole("radio", { name: "curl" }).check();
+    await page.getByRole("button", { name: "Copy code" }).click();
+    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+    const key = await sluice.createKey({ credit: 1 });
+    const process = Bun.spawn(["bash", "-c", copied], {
+      env: { PATH: Bun.env["PATH"] ?? "", SLUICE_KEY: key.key },
+      stderr: "ignore",
+    });
+    expect(await new Response(process.stdout).text()).toContain("message_stop");
+    await page.getByText("Code", { exact: true }).click();
+  });
+
+  test("charges an account by its key for the playground, and asks for no other secret within the hour", async () => {
+    const account = await sluice.cliJson<{ id: string }>(
+      "accounts",
+      "create",
+      "--mode",
+      "credit",
+      "--label",
+      "Research",
+      "--credit",
+      "3",
+    );
+    await page.goto(`${sluice.url}/admin/playground?account=${account.id}`);
+    const issued: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/playground/keys")) issued.push(request.postData() ?? "");
+    });
+    for (const message of ["One", "Two"]) {
+      await page.getByLabel("Message").fill(message);
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.getByRole("button", { name: "Send" }).waitFor();
+    }
+    await page.getByRole("button", { name: "Clear" }).click();
+    expect(issued).toEqual([JSON.stringify({ account: account.id })]);
+    const keys = await sluice.cliJson<readonly { label: string; account: string }[]>("keys", "list");
+    expect(keys.filter((key) => key.account === account.id).map(({ label }) => label)).toEqual([
+      "Playground",
+    ]);
+  });
+
+  test("takes a key to the routes of its mode, and never shows the page its secret", async () => {
     const budget = await sluice.createKey({ mode: "token_budget", label: "By tokens" });
     await page.getByLabel("Route").selectOption({ label: "Chat completions" });
     await page.getByLabel("Message").fill("hello");
     await page.getByText("POST /v1/chat/completions").waitFor();
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
-    await page.getByLabel("Key", { exact: true }).fill(budget.key);
+    await choosePayer(page, "By tokens");
     await page.getByText("POST /token/v1/chat/completions").waitFor();
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("done", { exact: true }).waitFor();
-    expect(asked.filter((url) => url.includes(budget.key))).toEqual([]);
+    await page.getByText("done", { exact: true }).last().waitFor();
+    const requests = await sluice.cliJson<readonly object[]>("requests", "list", "--key", budget.id);
+    expect(requests).toHaveLength(1);
   });
 
   test("opens from the Models page with a route that the model serves; that page has its price, too", async () => {

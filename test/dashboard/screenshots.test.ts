@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice } from "../support/sluice.ts";
-import { browse, chooseBy, findBrowser, follow } from "./browser.ts";
+import { browse, chooseBy, choosePayer, findBrowser, follow } from "./browser.ts";
 import { fontScript } from "./looks/viewers.ts";
 import { askAtLength, startSample } from "./sample.ts";
 
@@ -80,7 +80,7 @@ describe.if(browserPath !== null)("every page", () => {
       await page.getByText("Tool call").first().waitFor();
     }
     if (name === "playground") {
-      await page.getByLabel("Key", { exact: true }).fill(key.key);
+      await choosePayer(page, "Documentation");
       await chooseBy(page, "Model", "gpt-5.6");
       await page.getByRole("button", { name: "Send" }).click();
       await page.getByText("done", { exact: true }).waitFor();

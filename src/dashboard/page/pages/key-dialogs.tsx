@@ -9,7 +9,6 @@ import type { DialogProps } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { hrefOf } from "../router.ts";
-import { remember } from "../secrets.ts";
 import { BilledField, ModeField } from "./account-fields.tsx";
 import { CapFields, type CapForm, capForms, capsOf, keyTexts } from "./cap-fields.tsx";
 import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
@@ -76,7 +75,6 @@ export function RotateKey({ subject: key, onDone, onClose }: KeyDialogProps) {
   const send = async () => {
     const grace = Math.round(hoursOf(hours[0]) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
-    remember(made);
     setIssued(made);
   };
   if (issued) {
@@ -160,7 +158,6 @@ export function CreateKey({ subject: initialAccount, onDone, onClose }: DialogPr
       ...attributes,
       caps: capsOf(caps[0], mode),
     });
-    remember(made);
     setIssued(made);
   };
 

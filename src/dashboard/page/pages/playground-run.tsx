@@ -9,6 +9,7 @@ import { Empty } from "../parts/states.tsx";
 import type { Answer, Score, Vector } from "../playground/answer.ts";
 import { adviceFor } from "../playground/error.ts";
 import type { Run } from "../playground/run.ts";
+import type { Round } from "../playground/use-rounds.ts";
 import { hrefOf } from "../router.ts";
 import { meteredOf } from "./exchange-table.tsx";
 
@@ -113,11 +114,19 @@ function AnswerView({ answer, isRunning }: { answer: Answer; isRunning: boolean 
     default:
       return (
         <div class={isRunning ? "text live" : "text"}>
-          {answer.text === "" ? (
+          {answer.text === "" && answer.calls === undefined ? (
             <span class="muted">{isRunning ? "Waiting…" : "No text."}</span>
           ) : (
             answer.text
           )}
+          {answer.calls?.map(({ id, name, arguments: given }) => (
+            <p key={id} data-test="call">
+              <Badge tone="info">tool call</Badge>{" "}
+              <code>
+                {name}({given})
+              </code>
+            </p>
+          ))}
         </div>
       );
   }
@@ -178,10 +187,10 @@ function Events({ events }: { events: readonly string[] }) {
   );
 }
 
-function OneRun({ run }: { run: Run }) {
+function OneRun({ run, number }: { run: Run; number: number }) {
   const hasAnswer = run.error === null || (run.answer.kind === "text" && run.answer.text !== "");
   return (
-    <section class="card run" aria-label={`Response from ${run.model}`}>
+    <section class="card run" aria-label={`Response ${number === 1 ? "" : `${number} `}from ${run.model}`}>
       <h2>{run.model}</h2>
       <FactList class="figures line" facts={figuresOf(run)} />
       <div class="answer">
@@ -201,9 +210,29 @@ function OneRun({ run }: { run: Run }) {
   );
 }
 
-/** One run, or two side by side. */
-export function RunViews({ runs }: { runs: readonly Run[] }) {
-  if (runs.length === 0) {
+/** The message of a round, and its run, or two side by side. */
+function OneRound({ round: { text, images, runs }, number }: { round: Round; number: number }) {
+  const message = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    if (number > 1) message.current?.scrollIntoView();
+  }, []);
+  return (
+    <>
+      <p class="asked" ref={message}>
+        {text}
+        {images.length > 0 && <small class="muted"> {images.map(({ name }) => name).join(", ")}</small>}
+      </p>
+      <div class={runs.length > 1 ? "runs two" : "runs"}>
+        {runs.map((run, column) => (
+          <OneRun key={column} run={run} number={number} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function RoundViews({ rounds }: { rounds: readonly Round[] }) {
+  if (rounds.length === 0) {
     return (
       <section class="card run">
         <Empty icon="playground" title="Nothing sent yet">
@@ -213,10 +242,10 @@ export function RunViews({ runs }: { runs: readonly Run[] }) {
     );
   }
   return (
-    <div class={runs.length > 1 ? "runs two" : "runs"}>
-      {runs.map((run, place) => (
-        <OneRun key={place} run={run} />
+    <>
+      {rounds.map((round, place) => (
+        <OneRound key={place} round={round} number={place + 1} />
       ))}
-    </div>
+    </>
   );
 }

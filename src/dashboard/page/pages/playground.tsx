@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import { useState } from "preact/hooks";
 import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
+import { tryParse } from "../../../base/json.ts";
 import { useAnswer } from "../api.ts";
 import { preferredFor } from "../example-model.ts";
 import { modelChoices, useModels } from "../model-list.ts";
@@ -10,14 +10,17 @@ import { Button } from "../parts/button.tsx";
 import { ComboField } from "../parts/combo-box.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { forgetAnswer } from "../playground/answer.ts";
+import { Failure } from "../parts/states.tsx";
+import { forgetSecret, secretFor } from "../playground/payer.ts";
 import { takeRecorded } from "../playground/recorded.ts";
-import { type PageRoute, pageRoutes } from "../playground/routes.ts";
-import { type Run, run } from "../playground/run.ts";
+import { type PageRoute, pageRoutes, type Question } from "../playground/routes.ts";
+import { bodyOf } from "../playground/run.ts";
+import { callsFor, type Sent, turnsFor, useRounds } from "../playground/use-rounds.ts";
 import { query } from "../router.ts";
-import { firstForm, QuestionFields, RecordedFields } from "./playground-form.tsx";
-import { type ChosenKey, firstChoice, KeyChoice, useKeyOf } from "./playground-key.tsx";
-import { RunViews } from "./playground-run.tsx";
+import { RequestCode } from "./playground-code.tsx";
+import { firstForm, MessageFields, RecordedFields, SettingFields } from "./playground-form.tsx";
+import { usePayer } from "./playground-payer.tsx";
+import { RoundViews } from "./playground-run.tsx";
 
 /** A route of the server that the page has a form for. */
 interface Place extends RouteView {
@@ -26,7 +29,7 @@ interface Place extends RouteView {
 }
 
 /** Deduplicated, because some routes have several paths. */
-function placesFor(routes: readonly RouteView[], mode: KeyView["mode"]): readonly Place[] {
+function placesFor(routes: readonly RouteView[], mode: RouteView["mode"]): readonly Place[] {
   const places = new Map<string, Place>();
   for (const view of routes) {
     const name = view.dialect ?? view.operation;
@@ -37,55 +40,33 @@ function placesFor(routes: readonly RouteView[], mode: KeyView["mode"]): readonl
   return [...places.values()];
 }
 
-function useRuns() {
-  const [runs, setRuns] = useState<readonly Run[]>([]);
-  const stopper = useRef(new AbortController());
-  const shown = useRef(runs);
-  shown.current = runs;
-  const forget = () => {
-    for (const { answer } of shown.current) forgetAnswer(answer);
-  };
-  useEffect(
-    () => () => {
-      stopper.current.abort();
-      forget();
-    },
-    [],
-  );
-  return {
-    runs,
-    isRunning: runs.some(({ state }) => state === "running"),
-    stop: () => stopper.current.abort(),
-    start(calls: readonly Parameters<typeof run>[0][]) {
-      forget();
-      stopper.current = new AbortController();
-      const { signal } = stopper.current;
-      setRuns([]);
-      for (const [place, call] of calls.entries()) {
-        void run(call, signal, (now) =>
-          setRuns((before) => (stopper.current.signal === signal ? before.toSpliced(place, 1, now) : before)),
-        );
-      }
-    },
-  };
+function serves(candidate: ModelBriefView, use: string | null | undefined): boolean {
+  return candidate.serves.some((served) => served === use);
+}
+
+/** Null for none, and an error for what is no list. */
+function readTools(text: string): readonly unknown[] | null | Error {
+  if (text.trim() === "") return null;
+  const tools = tryParse(text);
+  return Array.isArray(tools)
+    ? tools
+    : new Error("Tools are not a JSON list. Correct them, or leave them empty.");
 }
 
 export function Playground() {
   const models = useModels();
   const routes = useAnswer<Page<RouteView>>("/routes");
-  const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
+  const { payer, field: payerField } = usePayer();
   const [recorded] = useState(takeRecorded);
   const [routeName, setRouteName] = useState("");
   const [body, setBody] = useState(recorded?.body ?? "");
   const [chosenModel, setModel] = useState(recorded?.model ?? query.value.get("model") ?? "");
   const [other, setOther] = useState("");
   const [form, setForm] = useState(firstForm);
-  const { runs, isRunning, start, stop } = useRuns();
-  const key = useKeyOf(chosen.secret);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const { rounds, isRunning, start, stop, clear } = useRounds(forgetSecret);
 
-  const places = placesFor(routes.value?.data ?? [], key?.mode ?? "credit");
-  const serves = (candidate: ModelBriefView, use: string | null | undefined) =>
-    candidate.serves.some((served) => served === use);
+  const places = placesFor(routes.value?.data ?? [], payer?.mode ?? "credit");
   const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
   const place =
     places.find(({ name }) => name === routeName) ??
@@ -96,21 +77,38 @@ export function Playground() {
   const names = serving.map(({ id }) => id);
   const model = names.includes(chosenModel) ? chosenModel : (preferredFor("curl", serving) ?? "");
   const second = names.includes(other) && other !== model ? other : "";
+  const isConversation = place?.route.calls !== undefined && body === "";
+  const past = isConversation ? rounds : [];
+  const tools = readTools(form.tools);
 
-  const send = (event: Event) => {
+  /** What is sent in a column: each model continues its own conversation. */
+  const questionFor = (column: number, before = past, next: Sent = form): Question => ({
+    ...form,
+    model: column === 0 ? model : second,
+    turns: turnsFor(before, column, next),
+    tools: tools instanceof Error ? null : tools,
+    maxTokens: form.maxTokens.trim() === "" ? null : Number(form.maxTokens),
+  });
+
+  /** What would be sent now, or what was sent last, until there is something new. */
+  const lastSent = form.text === "" ? past.at(-1) : undefined;
+  const shownQuestion = lastSent === undefined ? questionFor(0) : questionFor(0, past.slice(0, -1), lastSent);
+
+  const send = async (event: Event) => {
     event.preventDefault();
-    if (place === undefined || isRunning) return;
-    const maxTokens = form.maxTokens.trim() === "" ? null : Number(form.maxTokens);
-    const models = second === "" ? [model] : [model, second];
-    start(
-      models.map((name) => ({
-        secret: chosen.secret.trim(),
-        path: place.path,
-        route: place.route,
-        question: { ...form, maxTokens, model: name },
-        ...(body === "" ? {} : { body }),
-      })),
-    );
+    if (place === undefined || payer === null || isRunning) return;
+    setProblem(tools instanceof Error ? tools : null);
+    if (tools instanceof Error) return;
+    const columns = second === "" ? [0] : [0, 1];
+    const { path, route } = place;
+    const secret = await secretFor(payer).catch((error: Error) => setProblem(error));
+    if (secret === undefined) return;
+    const calls = columns.map((column) => ({
+      ...{ secret, path, route, question: questionFor(column) },
+      ...(body === "" ? {} : { body }),
+    }));
+    start({ text: body === "" ? form.text : "", images: isConversation ? form.images : [] }, calls, past);
+    if (isConversation) setForm({ ...form, text: "", images: [] });
   };
 
   return (
@@ -119,9 +117,9 @@ export function Playground() {
         title="Playground"
         about="Calls this gateway with a key, like a client. Requests are charged."
       />
-      <div class="playground">
-        <form class="card stack" onSubmit={send}>
-          <KeyChoice chosen={chosen} apiKey={key} onChoose={setChosen} />
+      <form class="playground" onSubmit={send}>
+        <div class="card stack settings">
+          {payerField}
           <SelectField
             label="Route"
             state={[place?.name ?? "", setRouteName]}
@@ -148,27 +146,54 @@ export function Playground() {
               placeholder="no second model"
             />
           )}
-          {place && body === "" && <QuestionFields route={place.route} form={form} onForm={setForm} />}
-          {body !== "" && <RecordedFields state={[body, setBody]} />}
-          {isRunning ? (
-            // A key each: one element that turns from Stop into Send would submit the form by the same click.
-            <Button key="stop" icon="stop" onClick={stop}>
-              Stop
-            </Button>
-          ) : (
-            <Button
-              key="send"
-              type="submit"
-              kind="primary"
-              icon="playground"
-              disabled={chosen.secret.trim() === "" || place === undefined || model === ""}
-            >
-              Send
-            </Button>
+          {place && body === "" && <SettingFields route={place.route} form={form} onForm={setForm} />}
+        </div>
+        <div class="stack">
+          <RoundViews rounds={rounds} />
+          <div class="card stack composer">
+            {problem && <Failure error={problem} />}
+            {place && body === "" && (
+              <MessageFields
+                route={place.route}
+                form={form}
+                onForm={setForm}
+                isForTools={callsFor(past, 0).length > 0}
+              />
+            )}
+            {body !== "" && <RecordedFields state={[body, setBody]} />}
+            <div class="line">
+              {isRunning ? (
+                // A key each: one element that turns from Stop into Send would submit the form by the same click.
+                <Button key="stop" icon="stop" onClick={stop}>
+                  Stop
+                </Button>
+              ) : (
+                <Button
+                  key="send"
+                  type="submit"
+                  kind="primary"
+                  icon="playground"
+                  disabled={payer === null || place === undefined || model === ""}
+                >
+                  Send
+                </Button>
+              )}
+              {rounds.length > 0 && !isRunning && <Button onClick={clear}>Clear</Button>}
+            </div>
+          </div>
+          {place && (
+            <RequestCode
+              request={{
+                ...{ origin: location.origin, path: place.path, route: place.route },
+                body: bodyOf({
+                  ...{ route: place.route, question: shownQuestion },
+                  ...(body === "" ? {} : { body }),
+                }),
+              }}
+            />
           )}
-        </form>
-        <RunViews runs={runs} />
-      </div>
+        </div>
+      </form>
     </>
   );
 }

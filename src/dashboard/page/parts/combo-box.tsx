@@ -4,6 +4,8 @@ import { type Choice, Field, type LabelProps, type SelectProps } from "./field.t
 
 interface ComboBoxProps extends SelectProps {
   readonly placeholder?: string;
+  /** Looks for more choices. */
+  onTyped?(text: string): void;
   /** Without a visible label of its own. */
   readonly "aria-label"?: string;
   readonly id?: string;
@@ -13,7 +15,13 @@ interface ComboBoxProps extends SelectProps {
 const maxOffered = 12;
 
 /** A choice among hundreds: typing narrows it down, arrows and Enter choose, and an empty text chooses nothing. */
-export function ComboBox({ state: [value, onValue], choices, placeholder, ...names }: ComboBoxProps) {
+export function ComboBox({
+  state: [value, onValue],
+  choices,
+  placeholder,
+  onTyped,
+  ...names
+}: ComboBoxProps) {
   const listId = useId();
   const input = useRef<HTMLInputElement>(null);
   /** Null while the list is closed. */
@@ -69,6 +77,7 @@ export function ComboBox({ state: [value, onValue], choices, placeholder, ...nam
         onInput={({ currentTarget: { value: text } }) => {
           setTyped(text);
           setActive(0);
+          onTyped?.(text);
           if (text === "") onValue("");
         }}
         onKeyDown={onKeyDown}

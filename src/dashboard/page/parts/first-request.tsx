@@ -21,7 +21,7 @@ export function FirstRequest({ by: key }: { by?: KeyView }) {
             Create a <a href={hrefOf("keys")}>key</a> and send a request with it
           </>
         )}
-        , or from the <a href={hrefOf("playground")}>playground</a>:
+        , or from the <a href={hrefOf(key ? `playground?key=${key.id}` : "playground")}>playground</a>:
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
       <pre class="well snippet" tabIndex={0}>

@@ -28,7 +28,7 @@ export function Secret(props: { title: string; issued: IssuedKeyView; onClose: (
               icon="playground"
               onClick={() => {
                 onClose();
-                goTo(hrefOf("playground"));
+                goTo(hrefOf(`playground?key=${issued.id}`));
               }}
             >
               Try it

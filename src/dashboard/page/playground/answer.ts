@@ -1,8 +1,9 @@
 import { listAt, numberAt, textAt, valueAt } from "./json.ts";
+import type { ToolCall } from "./turns.ts";
 
 /** A response, by how it is shown. */
 export type Answer =
-  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string; readonly calls?: readonly ToolCall[] }
   | { readonly kind: "vectors"; readonly vectors: readonly Vector[] }
   | { readonly kind: "scores"; readonly verdict: string; readonly scores: readonly Score[] }
   | { readonly kind: "images"; readonly images: readonly Picture[] }

@@ -1,10 +1,24 @@
 import { type Answer, imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./answer.ts";
 import { listAt, textAt } from "./json.ts";
+import {
+  anthropicCalls,
+  anthropicMessages,
+  chatCalls,
+  chatMessages,
+  responsesCalls,
+  responsesInput,
+  type ToolCall,
+  type Turn,
+} from "./turns.ts";
 
-/** The form's values, as typed. */
+/** The form's values, as typed, and the conversation. */
 export interface Question {
   readonly model: string;
   readonly system: string;
+  /** The conversation so far, the new message included. Only the routes of conversations read it. */
+  readonly turns: readonly Turn[];
+  /** In the form of the route; null for none. */
+  readonly tools: readonly unknown[] | null;
   readonly text: string;
   /** The text after the gap; the model fills in between. */
   readonly suffix: string;
@@ -18,7 +32,7 @@ export interface Question {
 }
 
 /** Where the length of an answer is limited, it may also be streamed. */
-export type QuestionField = Exclude<keyof Question, "model" | "stream">;
+export type QuestionField = Exclude<keyof Question, "model" | "stream" | "turns"> | "images";
 
 /** What the page knows about a route besides its path: how to build a request, and how to read the response. */
 export interface PageRoute {
@@ -33,35 +47,55 @@ export interface PageRoute {
   delta?(event: unknown): string;
   /** A whole answer; absent if it is sound. */
   read?(answer: unknown, question: Question): Answer;
+  /** The tools that a response calls, of its events or of the whole. Only a conversation has these. */
+  calls?(values: readonly unknown[]): readonly ToolCall[];
+  /** A list of tools in the form of the route. */
+  readonly toolExample?: string;
+  /** How the vendor's SDK calls it; absent if it has no such call. */
+  readonly sdk?: { readonly client: "OpenAI" | "Anthropic"; readonly call: string };
 }
 
-const chatFields = ["system", "text", "maxTokens"] as const;
+const chatFields = ["system", "text", "images", "tools", "maxTokens"] as const;
+
+/** Undefined is not sent. */
+function toolsOf({ tools }: Question): unknown {
+  return tools === null ? undefined : tools;
+}
 
 const chat: PageRoute = {
   name: "Chat completions",
   fields: chatFields,
-  body: ({ model, system, text, maxTokens, stream }) => ({
-    model,
+  sdk: { client: "OpenAI", call: "chat.completions.create" },
+  toolExample: '[{"type":"function","function":{"name":"…","parameters":{"type":"object"}}}]',
+  body: (question) => ({
+    model: question.model,
     messages: [
-      ...(system === "" ? [] : [{ role: "system", content: system }]),
-      { role: "user", content: text },
+      ...(question.system === "" ? [] : [{ role: "system", content: question.system }]),
+      ...chatMessages(question.turns),
     ],
-    max_tokens: maxTokens ?? undefined,
-    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+    tools: toolsOf(question),
+    max_tokens: question.maxTokens ?? undefined,
+    ...(question.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   }),
   delta: (event) => textAt(event, "choices.0.delta.content"),
   read: (answer) => textAnswer(textAt(answer, "choices.0.message.content")),
+  calls: chatCalls,
 };
 
 const responses: PageRoute = {
   name: "Responses",
   fields: chatFields,
-  body: ({ model, system, text, maxTokens, stream }) => ({
-    model,
-    input: text,
-    instructions: system || undefined,
-    max_output_tokens: maxTokens ?? undefined,
-    stream: stream || undefined,
+  sdk: { client: "OpenAI", call: "responses.create" },
+  toolExample: '[{"type":"function","name":"…","parameters":{"type":"object"}}]',
+  body: (question) => ({
+    model: question.model,
+    input: responsesInput(question.turns),
+    instructions: question.system || undefined,
+    tools: toolsOf(question),
+    max_output_tokens: question.maxTokens ?? undefined,
+    // The conversation is in this tab.
+    store: false,
+    stream: question.stream || undefined,
   }),
   delta: (event) => (textAt(event, "type") === "response.output_text.delta" ? textAt(event, "delta") : ""),
   read: (answer) =>
@@ -71,17 +105,21 @@ const responses: PageRoute = {
         .map((part) => textAt(part, "text"))
         .join(""),
     ),
+  calls: responsesCalls,
 };
 
 const messages: PageRoute = {
   name: "Messages",
   fields: chatFields,
-  body: ({ model, system, text, maxTokens, stream }) => ({
-    model,
-    max_tokens: maxTokens ?? 1024,
-    messages: [{ role: "user", content: text }],
-    system: system || undefined,
-    stream: stream || undefined,
+  sdk: { client: "Anthropic", call: "messages.create" },
+  toolExample: '[{"name":"…","input_schema":{"type":"object"}}]',
+  body: (question) => ({
+    model: question.model,
+    max_tokens: question.maxTokens ?? 1024,
+    messages: anthropicMessages(question.turns),
+    system: question.system || undefined,
+    tools: toolsOf(question),
+    stream: question.stream || undefined,
   }),
   delta: (event) => (textAt(event, "type") === "content_block_delta" ? textAt(event, "delta.text") : ""),
   read: (answer) =>
@@ -90,6 +128,7 @@ const messages: PageRoute = {
         .map((part) => textAt(part, "text"))
         .join(""),
     ),
+  calls: anthropicCalls,
 };
 
 const completionParts = {
@@ -125,6 +164,7 @@ export function linesOf(text: string): readonly string[] {
 
 const embedding: PageRoute = {
   name: "Embeddings",
+  sdk: { client: "OpenAI", call: "embeddings.create" },
   fields: ["text"],
   textLabel: "Texts, one per line",
   body: ({ model, text }) => ({ model, input: linesOf(text), encoding_format: "float" }),
@@ -133,6 +173,7 @@ const embedding: PageRoute = {
 
 const moderation: PageRoute = {
   name: "Moderations",
+  sdk: { client: "OpenAI", call: "moderations.create" },
   fields: ["text"],
   textLabel: "Text",
   body: ({ model, text }) => ({ model, input: text }),
@@ -149,6 +190,7 @@ const rerank: PageRoute = {
 
 const image: PageRoute = {
   name: "Images",
+  sdk: { client: "OpenAI", call: "images.generate" },
   fields: ["text", "size"],
   textLabel: "Image prompt",
   body: ({ model, text, size }) => ({ model, prompt: text, ...(size === "" ? {} : { size }) }),
@@ -191,7 +233,7 @@ export const pageRoutes: Readonly<Record<string, PageRoute>> = {
   createEmbedding: embedding,
   createModeration: moderation,
   rerank,
-  createCompletion: completion,
+  createCompletion: { ...completion, sdk: { client: "OpenAI", call: "completions.create" } },
   createFimCompletion: fimCompletion,
   createImage: image,
   editImage: imageEdit,

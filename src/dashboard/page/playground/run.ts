@@ -61,7 +61,11 @@ function pretty(text: string): string {
 }
 
 /** Text that is no JSON is sent as it is: the gateway says what is wrong with it. */
-function bodyOf({ route, question, body }: Call): Record<string, unknown> | FormData | string {
+export function bodyOf({
+  route,
+  question,
+  body,
+}: Pick<Call, "route" | "question" | "body">): Record<string, unknown> | FormData | string {
   if (body === undefined) return route.body(question);
   const read = tryParse(body);
   return isObject(read) ? { ...read, model: question.model } : body;
@@ -114,12 +118,14 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     const cutter = new EventCutter();
     const decoder = new TextDecoder();
     const reader = body.getReader();
+    const all: unknown[] = [];
     let text = "";
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done) return update({ answer: withCalls({ kind: "text", text }, all) });
       const events = cutter.push(decoder.decode(value, { stream: true }));
       const values = events.map((event) => tryParse(dataOf(event)));
+      all.push(...values);
       text += values.map((event) => route.delta?.(event) ?? "").join("");
       update({
         events: [...now.events, ...events],
@@ -128,6 +134,11 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
         firstTokenMs: now.firstTokenMs ?? (text === "" ? null : sinceMs()),
       });
     }
+  }
+
+  function withCalls(answer: Answer, values: readonly unknown[]): Answer {
+    const calls = route.calls?.(values) ?? [];
+    return answer.kind === "text" && calls.length > 0 ? { ...answer, calls } : answer;
   }
 
   async function readSound(response: Response, type: string): Promise<void> {
@@ -141,7 +152,11 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     const body = tryParse(text);
     const firstTokenMs = sinceMs();
     if (response.ok)
-      update({ answer: route.read?.(body, question) ?? noAnswer, events: [pretty(text)], firstTokenMs });
+      update({
+        answer: withCalls(route.read?.(body, question) ?? noAnswer, [body]),
+        events: [pretty(text)],
+        firstTokenMs,
+      });
     else
       update({
         error: errorIn(body) ?? { code: String(response.status), message: text },
