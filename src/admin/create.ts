@@ -31,6 +31,7 @@ interface AdminParts {
   readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly tracing: { readonly dropped: number };
+  readonly feed: UnmountedDeps["feed"];
   readonly monitor: Pick<AlertMonitor, "list" | "checkNow">;
   readonly configOnDisk: ConfigOnDisk | undefined;
   readonly log: Pick<Log, "warn">;
@@ -63,8 +64,19 @@ export interface Admin {
 }
 
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
-  const { gateway, backend, live, version, requestLog, callerIds, tracing, monitor, configOnDisk, log } =
-    parts;
+  const {
+    gateway,
+    backend,
+    live,
+    version,
+    requestLog,
+    callerIds,
+    tracing,
+    feed,
+    monitor,
+    configOnDisk,
+    log,
+  } = parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin, isDemo } = gateway.configured.settings;
@@ -96,6 +108,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, turn),
     droppedContent: () => gateway.content?.dropped ?? null,
     droppedSpans: () => tracing.dropped,
+    feed,
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

@@ -4,6 +4,7 @@ import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { RecordedTurn } from "../content/recorded-turn.ts";
 import type { ArchiveCalls } from "../content/thread-messages.ts";
+import type { FeedSender } from "../feed/sender.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { Log } from "../observe/log.ts";
@@ -42,6 +43,8 @@ export interface AdminDeps extends Connections {
   /** How many requests lost their recorded or traced content; null if nothing is recorded. */
   droppedContent(): number | null;
   droppedSpans(): number;
+  /** What pushes the ledger's feed; null without a gateway. */
+  readonly feed: Pick<FeedSender, "state" | "posts"> | null;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;
   readonly version: string;

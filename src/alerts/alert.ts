@@ -48,10 +48,12 @@ export interface Subject {
 export type AlertKind =
   | "store_unavailable"
   | "audit_failed"
+  | "feed_stopped"
   | "provider_billing"
   | "provider_auth"
   | "provider_failing"
   | "provider_slow"
+  | "feed_behind"
   | "node_missing"
   | "clock_moved"
   | "clock_differs"
@@ -109,6 +111,12 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     about: "The last audit of the ledger found differences.",
     resolvedText: () => "The last audit of the ledger found no differences.",
   },
+  feed_stopped: {
+    severity: "critical",
+    next: () => "sluice ledger feed resume",
+    about: "The receiver of the ledger's feed has rejected a post, so nothing is sent until you resume it.",
+    resolvedText: () => "The ledger's feed is sent again.",
+  },
   provider_billing: {
     severity: "critical",
     next: checkProviders,
@@ -132,6 +140,12 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: checkProviders,
     about: "A provider sends no first byte, and most clients disconnect.",
     resolvedText: ({ subject }) => `Provider ${subject.label} responds in time again.`,
+  },
+  feed_behind: {
+    severity: "warning",
+    next: () => "sluice ledger feed status",
+    about: "The receiver of the ledger's feed has accepted nothing for 15 minutes, and entries wait.",
+    resolvedText: () => "The receiver of the ledger's feed accepts posts again.",
   },
   node_missing: {
     severity: "critical",

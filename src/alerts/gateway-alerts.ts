@@ -19,13 +19,24 @@ export interface GatewayState {
   droppedContent?(): number | null;
   /** Why traces do not arrive; null while they do. */
   tracingTrouble?(): TracingTrouble | null;
+  /** Why the ledger's feed does not reach its receiver; null while it does. */
+  feedTrouble?(nowMs: number): FeedTrouble | null;
   /** The free space of the data folder's disk, if it is low; else null. */
   lowDisk?(nowMs: number): DiskSpace | null;
 }
 
+export interface FeedTrouble {
+  readonly kind: "feed_stopped" | "feed_behind";
+  readonly sinceMs: number;
+  /** The newest entry that the receiver has accepted. */
+  readonly throughId: number;
+  /** What the receiver did with the last post; null if it got none. */
+  readonly problem: string | null;
+}
+
 /** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
-  { settings, deploymentHealth, droppedContent, tracingTrouble, lowDisk }: GatewayState,
+  { settings, deploymentHealth, droppedContent, tracingTrouble, lowDisk, feedTrouble }: GatewayState,
   nowMs: number,
   /** The models that were requested within `priceUseDays`. */
   requestedModels: ReadonlySet<string> = new Set(),
@@ -35,6 +46,7 @@ export function gatewayAlerts(
   const dropped = droppedContent?.() ?? null;
   const untraced = tracingTrouble?.() ?? null;
   const disk = lowDisk?.(nowMs) ?? null;
+  const feed = feedTrouble?.(nowMs) ?? null;
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
@@ -47,6 +59,7 @@ export function gatewayAlerts(
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
     ...(disk === null ? [] : [diskLow(server, disk)]),
+    ...(feed === null ? [] : [feedAlert(feed)]),
     ...(untraced === null ? [] : [tracesDropped(server.node, untraced)]),
     ...outdatedPrices(settings(), requestedModels, nowMs),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
@@ -206,6 +219,21 @@ function diskLow({ node, data }: Settings["server"], { freeBytes, dayGrowthBytes
     subject: { type: "node", id: node, label: node },
     text: `The disk that holds ${data} has ${size(freeBytes)} left${growth}. Free some space: once it is full, every request gets 503.`,
     details: { free_bytes: freeBytes, day_growth_bytes: dayGrowthBytes },
+  };
+}
+
+/** Every gateway that reads the position raises the same alert. */
+function feedAlert({ kind, sinceMs, throughId, problem }: FeedTrouble): Alert {
+  const reason = problem === null ? "" : ` The last post ${problem}.`;
+  const stopped = `The ledger's feed has stopped behind entry ${throughId}: its receiver ${problem}. Correct the receiver, then run \`sluice ledger feed resume\`.`;
+  const behind = `The receiver of the ledger's feed has accepted nothing for 15 minutes; entries wait behind ${throughId}.${reason}`;
+  return {
+    ...unsetAlertFields,
+    kind,
+    subject: { type: "ledger", id: "feed", label: "feed" },
+    sinceMs,
+    text: kind === "feed_stopped" ? stopped : behind,
+    details: { through: throughId, reason: problem },
   };
 }
 

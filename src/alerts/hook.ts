@@ -5,32 +5,58 @@ import type { Settings } from "../config/settings.ts";
 import { type OnceRequest, sendOnce } from "../wire/send-once.ts";
 import { chatText } from "./alert-changes.ts";
 
-export type Hook = NonNullable<Settings["alerts"]>;
+/** Where something is posted, and what signs it. */
+export type Hook = Pick<NonNullable<Settings["alerts"]>, "url" | "secret">;
 
 const timeoutMs = 10_000;
 
-/**
- * Posts a body to the operator's webhook. Returns null if it was accepted, else the reason as text. The text never contains
- * the webhook's address, which works as a secret: knowing it is enough to post there.
- */
+/** Posts an alert. Returns null if the webhook has accepted it, else the reason as text. */
 export async function postToHook(
-  { url, secret }: Hook,
+  hook: Hook,
   body: string,
   nowMs: number,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  const headers = {
+  return (await postSigned(hook, { body, nowMs, signal })).problem;
+}
+
+interface SignedPost {
+  readonly body: string;
+  readonly nowMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PostResult {
+  /** Null without a response. */
+  readonly status: number | null;
+  /**
+   * Null if the receiver has accepted the post. The text never contains the receiver's address, which works as a secret:
+   * knowing it is enough to post there.
+   */
+  readonly problem: string | null;
+}
+
+/** Posts JSON to an operator's receiver, signed if there is a secret. */
+export async function postSigned(
+  { url, secret }: Hook,
+  { body, nowMs, headers, signal }: SignedPost,
+): Promise<PostResult> {
+  const sent = {
     "content-type": "application/json",
     "user-agent": "sluice",
     ...(secret === null ? {} : { "x-sluice-signature": signature(secret, body, nowMs) }),
+    ...headers,
   };
   const signals = [abortAfter(timeoutMs), ...(signal === undefined ? [] : [signal])];
   try {
-    const status = await statusOf(new URL(url), { method: "POST", headers, body }, AbortSignal.any(signals));
-    return status >= 200 && status < 300 ? null : `returned ${status}`;
+    const request = { method: "POST", headers: sent, body };
+    const status = await statusOf(new URL(url), request, AbortSignal.any(signals));
+    return { status, problem: status >= 200 && status < 300 ? null : `returned ${status}` };
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    return isLate ? "timed out" : `cannot be reached (${systemCode(error) ?? "no reason given"})`;
+    const problem = isLate ? "timed out" : `cannot be reached (${systemCode(error) ?? "no reason given"})`;
+    return { status: null, problem };
   }
 }
 

@@ -22,6 +22,8 @@ export interface MonitorOptions extends GatewayState {
   /** How far a shared database's clock is ahead of this machine's. */
   readonly clockOffsetMs?: () => number;
   readonly log: Pick<Log, "warn" | "error">;
+  /** The name under which this gateway leads; by default a new one. */
+  readonly gateway?: string;
   /** How long another gateway waits for this one before it sends alerts itself. */
   readonly leadForMs?: number;
 }
@@ -52,7 +54,7 @@ interface UnsavedPost {
  */
 export class AlertMonitor {
   readonly #options: MonitorOptions;
-  readonly #gateway = newId("gw_");
+  readonly #gateway: string;
   readonly #checking = new Repeating();
   readonly #clockWatch: ClockWatch;
   /** A stop does not wait for the webhook: posts that it has not accepted are sent after the next start. */
@@ -72,6 +74,7 @@ export class AlertMonitor {
 
   constructor(options: MonitorOptions) {
     this.#options = options;
+    this.#gateway = options.gateway ?? newId("gw_");
     this.#clockWatch = new ClockWatch(options.clock);
   }
 

@@ -1,9 +1,11 @@
 import { DiskWatch, freeBytesOf } from "../alerts/disk-watch.ts";
 import { AlertMonitor } from "../alerts/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
+import { newId } from "../base/id.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
+import { FeedSender } from "../feed/sender.ts";
 import type { ActiveConfig } from "../gateway/active-config.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { Ongoing } from "../gateway/exchange/ongoing.ts";
@@ -117,10 +119,26 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
   });
 }
 
-/** Creates the monitor that raises alerts. */
-export function createMonitor(gateway: Gateway, { backend, clock, logs, tracing }: Services): AlertMonitor {
+/** What posts to operators' servers. */
+export interface Senders {
+  /** Raises alerts. */
+  readonly monitor: AlertMonitor;
+  readonly feed: FeedSender;
+}
+
+/** Creates the senders. If several gateways share a database, one of them sends both alerts and the feed. */
+export function createSenders(gateway: Gateway, { backend, clock, logs, tracing }: Services): Senders {
+  const name = newId("gw_");
+  const feed = new FeedSender({
+    store: backend.store,
+    clock,
+    log: logs.log,
+    settings: () => gateway.configured.settings,
+    lead: (forMs) => backend.store.alerts.lead(name, forMs),
+  });
   const disk = new DiskWatch(() => freeBytesOf(gateway.configured.settings.server.data));
-  return new AlertMonitor({
+  const monitor = new AlertMonitor({
+    gateway: name,
     store: backend.store,
     clock,
     clockOffsetMs: () => backend.clockOffsetMs,
@@ -131,7 +149,9 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs, tracing 
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
     tracingTrouble: () => tracing.trouble,
     lowDisk: (nowMs) => disk.readLow(nowMs),
+    feedTrouble: (nowMs) => feed.trouble(nowMs),
   });
+  return { monitor, feed };
 }
 
 /** Builds the parts that a reload replaces. */

@@ -1,7 +1,6 @@
 import { version } from "../../package.json";
 import { createAdmin } from "../admin/create.ts";
 import { listenForCommands } from "../admin/system/command-listener.ts";
-import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
@@ -15,7 +14,7 @@ import { ProblemWatch } from "../store/problem-watch.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";
 import { startBackgrounds } from "./background.ts";
-import { createGateway, createMonitor } from "./gateway.ts";
+import { createGateway, createSenders, type Senders } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
 import { openServices, type Services } from "./services.ts";
@@ -81,7 +80,7 @@ async function assemble(
 ): Promise<RunningGateway> {
   const { logs, backend, live, requestLog, callerIds, tracing } = services;
   const gateway = createGateway(settings, services);
-  const monitor = createMonitor(gateway, services);
+  const senders = createSenders(gateway, services);
   const parts = {
     gateway,
     backend,
@@ -90,7 +89,7 @@ async function assemble(
     requestLog,
     callerIds,
     tracing,
-    monitor,
+    ...senders,
     configOnDisk,
     log: logs.log,
   };
@@ -112,7 +111,7 @@ async function assemble(
   });
   opened.defer(() => commands.close());
   await admin.saveGeneratedToken();
-  const stopUpkeep = startUpkeep(services, gateway, monitor, configOnDisk);
+  const stopUpkeep = startUpkeep(services, gateway, senders, configOnDisk);
   return {
     url: servers.url,
     adminUrl: servers.adminUrl,
@@ -136,7 +135,7 @@ async function assemble(
 function startUpkeep(
   { watcher, backend, clock, logs: { log }, idOwners, turns, backgrounds }: Services,
   gateway: Gateway,
-  monitor: AlertMonitor,
+  { monitor, feed }: Senders,
   configOnDisk: ConfigOnDisk | undefined,
 ): () => Promise<void> {
   const onError = (err: unknown) => log.error({ err }, "pruning failed");
@@ -162,6 +161,7 @@ function startUpkeep(
   retention.start();
   prices.start();
   monitor.start();
+  feed.start();
   const stopBackgrounds = startBackgrounds(gateway, log);
   return async () => {
     await stopBackgrounds();
@@ -169,6 +169,7 @@ function startUpkeep(
     pruning.stop();
     prices.stop();
     alarms.stop();
+    await feed.stop();
     await monitor.stop();
     await retention.stop();
   };

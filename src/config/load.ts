@@ -140,6 +140,7 @@ function* settingsFrom(
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),
     alerts: alertSettings(config, context),
+    feed: feedSettings(config, context),
     providers: providers.usable,
   };
   checkListeners(settings.server, settings.admin, problems);
@@ -208,13 +209,43 @@ function tracingSettings({ tracing: configured }: ConfigFile, context: LoadConte
   return null;
 }
 
-/** Off, with a warning, if the address or the secret is not set: without the secret they would go out unsigned. */
 function alertSettings({ alerts: configured }: ConfigFile, context: LoadContext): Settings["alerts"] {
   if (configured === undefined || !context.problems.isValidAt("alerts")) return null;
-  const { url, ...alerts } = decode(sections.alerts, configured, "alerts", context);
-  if (url === null || (alerts.secret === null && configured.secret !== undefined)) return null;
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { ...alerts, url };
-  context.problems.add("alerts.url", "must be an address that begins with http:// or https://");
+  const { url, secret } = decode(sections.alerts, configured, "alerts", context);
+  return receiver("alerts", { url, secret }, configured.secret !== undefined, context);
+}
+
+function feedSettings({ feed: configured }: ConfigFile, context: LoadContext): Settings["feed"] {
+  if (configured === undefined || !context.problems.isValidAt("feed")) return null;
+  const { url, secret, since } = decode(sections.feed, configured, "feed", context);
+  const found = receiver("feed", { url, secret }, configured.secret !== undefined, context);
+  const sinceMs =
+    since === null ? null : Date.parse(since.includes("T") ? `${since.replace("Z", "")}Z` : since);
+  if (sinceMs === null || isDayOf(since ?? "", sinceMs)) return found && { ...found, sinceMs };
+  context.problems.add("feed.since", "must be a day that exists, such as 2026-10-31");
+  return null;
+}
+
+/** False for February 30, which is parsed as March 2. */
+function isDayOf(text: string, ms: number): boolean {
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.slice(0, 10));
+}
+
+interface Receiver {
+  readonly url: string | null;
+  readonly secret: string | null;
+}
+
+/** Null, with a warning, if the address or the secret is not set: without the secret posts would go out unsigned. */
+function receiver(
+  section: "alerts" | "feed",
+  { url, secret }: Receiver,
+  isSigned: boolean,
+  { problems }: LoadContext,
+): { url: string; secret: string | null } | null {
+  if (url === null || (secret === null && isSigned)) return null;
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { url, secret };
+  problems.add(`${section}.url`, "must be an address that begins with http:// or https://");
   return null;
 }
 

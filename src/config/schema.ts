@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { mapSwitches } from "../base/requests/route-switches.ts";
+import { expectedText } from "../base/text/schema-text.ts";
 import type { DecodedSection } from "./decode.ts";
 import { defaults } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
@@ -35,6 +36,7 @@ function socketLimit<const Default extends number>(byDefault: Default, descripti
   return whole(description, { minimum, maximum: 100_000, default: byDefault });
 }
 
+const unpushedFeed = { [secrecy]: "secret", [ifUnset]: "the feed is not pushed" } as const;
 const unsentAlerts = { [secrecy]: "secret", [ifUnset]: "alerts are off" } as const;
 
 /**
@@ -266,6 +268,28 @@ export const configSchema = table({
     secret: marked(
       named("Signs them (`x-sluice-signature`); a secret, written `env:NAME` or `file:/path`."),
       unsentAlerts,
+    ),
+  }),
+  feed: section({
+    url: marked(
+      Type.String({
+        minLength: 1,
+        description:
+          "Where the ledger's entries are posted, as JSON; a secret, written `env:NAME` or `file:/path`.",
+      }),
+      unpushedFeed,
+    ),
+    secret: marked(
+      named("Signs them (`x-sluice-signature`); a secret, written `env:NAME` or `file:/path`."),
+      unpushedFeed,
+    ),
+    since: text(
+      "The first entry to post, by its time; default: the first of the ledger. Read once, when the feed begins.",
+      {
+        pattern:
+          "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?Z?)?$",
+        [expectedText]: "a day such as 2026-10-31, or a time in UTC such as 2026-10-31T15:00",
+      },
     ),
   }),
   providers: Type.Optional(

@@ -34,6 +34,8 @@ export interface Settings {
   readonly tracing: SectionSettings<"tracing"> | null;
   /** Where alerts are posted, and what signs them; null if they are off. */
   readonly alerts: AlertSettings | null;
+  /** Where the ledger's entries are pushed; null if they are not. */
+  readonly feed: FeedSettings | null;
   /** Only usable providers. A provider without its `api_key` is skipped with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
@@ -103,6 +105,12 @@ export interface OidcSettings extends NonNullable<SectionSettings<"admin">["oidc
 
 export interface AlertSettings extends SectionSettings<"alerts"> {
   readonly url: string;
+}
+
+export interface FeedSettings extends Omit<SectionSettings<"feed">, "since"> {
+  readonly url: string;
+  /** Null for the first entry. */
+  readonly sinceMs: number | null;
 }
 
 /** A secret, or the file that is read with every connection, and what it held when the configuration was loaded. */

@@ -14,6 +14,8 @@ export interface Gauges {
   /** Null if content is not recorded. */
   readonly droppedContent: number | null;
   readonly droppedSpans: number;
+  /** Null if the ledger's feed is not pushed. */
+  readonly feed: FeedGauges | null;
   readonly heldCredits: number;
   readonly heldTokens: number;
   /** Cost settled by this process beyond what balances, budgets and caps could pay. */
@@ -52,6 +54,13 @@ export interface AccountGauges {
     readonly limit: number;
     readonly used: number;
   }[];
+}
+
+interface FeedGauges {
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+  /** By result. */
+  readonly posts: Readonly<Record<string, number>>;
 }
 
 interface JournalGauges {
@@ -97,6 +106,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     "Spans that did not reach the trace collector.",
     gauges.droppedSpans,
   );
+  if (gauges.feed !== null) renderFeed(out, gauges.feed);
   gauge("sluice_reserved", "Credits and tokens reserved by requests in progress.", [
     [{ unit: "credits" }, gauges.heldCredits],
     [{ unit: "tokens" }, gauges.heldTokens],
@@ -171,4 +181,18 @@ function renderJournal(out: Exposition, journal: JournalGauges): void {
     lastBatchMs / 1000,
   );
   out.family("sluice_journal_pending_items", "gauge", "Items waiting to be written.", pendingItems);
+}
+
+function renderFeed(out: Exposition, { lagEntries, lagSeconds, posts }: FeedGauges): void {
+  const lag = "Ledger entries that the receiver of the feed has not accepted yet.";
+  out.family("sluice_feed_lag_entries", "gauge", lag, lagEntries);
+  const age = "Age of the oldest entry that the receiver of the feed has not accepted yet, in seconds.";
+  out.family("sluice_feed_lag_seconds", "gauge", age, lagSeconds);
+  const sent = "Posts of the feed by this gateway: accepted, rejected with 4xx, or failed and sent again.";
+  out.family(
+    "sluice_feed_posts_total",
+    "counter",
+    sent,
+    Object.entries(posts).map(([result, count]) => [{ result }, count]),
+  );
 }

@@ -7,6 +7,67 @@ export interface FeedRecords {
   entries(afterId: number, limit: number): Promise<readonly FeedEntry[]>;
   entry(id: number): Promise<FeedEntry | null>;
   totals(range: EntryRange): Promise<FeedTotals>;
+  /** The id behind which the entries of this time and later begin. */
+  placeBefore(sinceMs: number): Promise<number>;
+  /** How much follows this entry. */
+  lagBehind(id: number): Promise<FeedLag>;
+  readonly push: FeedPushRecords;
+}
+
+export interface FeedLag {
+  /** At most: ids of transactions that were rolled back are counted too. */
+  readonly entries: number;
+  /** The time of the oldest of them; null if none follows. */
+  readonly sinceMs: number | null;
+}
+
+/**
+ * How far the feed has been pushed. A change names the post that it is about, and does nothing if that is no longer the pending one:
+ * a gateway that was suspended must not undo what another one has done.
+ */
+export interface FeedPushRecords {
+  /** Null before it has begun. */
+  state(): Promise<FeedPush | null>;
+  /** Begins behind this entry, unless it has begun. */
+  begin(throughId: number, nowMs: number): Promise<void>;
+  /** Stores the next post, and returns whether it is the pending one now. */
+  prepare(post: FeedPost): Promise<boolean>;
+  /** The body of the pending post. */
+  body(pendingId: number): Promise<string | null>;
+  accept(pendingId: number, nowMs: number): Promise<void>;
+  postpone(pendingId: number, dueAtMs: number, problem: string): Promise<void>;
+  stop(pendingId: number, stop: FeedStop): Promise<void>;
+  /** Sends the pending post again, at once. Returns whether there is one. */
+  resume(): Promise<boolean>;
+}
+
+export interface FeedPost {
+  /** The post begins behind this entry. */
+  readonly afterId: number;
+  /** The newest entry in it. */
+  readonly pendingId: number;
+  readonly body: string;
+}
+
+export interface FeedStop {
+  readonly atMs: number;
+  readonly problem: string;
+  /** Identifies the receiver that rejected it. */
+  readonly receiver: string;
+}
+
+export interface FeedPush {
+  readonly throughId: number;
+  /** When the receiver has accepted that, or the push has begun. */
+  readonly acceptedAtMs: number;
+  readonly pendingId: number | null;
+  readonly attempts: number;
+  readonly dueAtMs: number;
+  /** Why the last attempt failed; null if it did not. */
+  readonly problem: string | null;
+  /** Null unless the receiver has rejected the pending post. */
+  readonly stoppedAtMs: number | null;
+  readonly stoppedFor: string | null;
 }
 
 export interface FeedEntry extends Entry {

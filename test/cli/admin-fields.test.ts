@@ -140,6 +140,8 @@ const pairs: Readonly<Record<string, Pair>> = {
     cli: () => ["--through", cursor, "--count", "1", "--total", "5"],
     path: () => `/ledger/feed/verify?through=${cursor}&count=1&total=5`,
   },
+  "ledger feed status": { cli: () => [], path: () => "/ledger/feed/push" },
+  "ledger feed resume": { cli: () => [], body: () => ({}) },
   "admin-tokens create": { cli: () => ["--label", "a"], body: () => ({ label: "b" }) },
   "admin-tokens list": { ...list, cli: () => [] },
   "sessions end": {

@@ -34,6 +34,8 @@ const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:1"\nheaders = { a 
 
 const alerts = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\nsecret = "env:ADMIN"\n';
 
+const feed = alerts.replace("alerts", "feed");
+
 /** Without a database, its other settings mean nothing. */
 const store = '[store]\nurl = "postgres://a@b/c"\n';
 
@@ -67,6 +69,9 @@ const special: Readonly<Record<string, string>> = {
   "tracing.content": `${tracing}content = true`,
   "alerts.url": alerts,
   "alerts.secret": alerts,
+  "feed.url": feed,
+  "feed.secret": feed,
+  "feed.since": `${feed}since = "2026-10-31"`,
   providers: '[providers.demo]\nkind = "demo"',
   models: '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true',
 };

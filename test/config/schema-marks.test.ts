@@ -32,7 +32,8 @@ test("every option that is written as a reference to a secret is marked, so that
 });
 
 test("the running configuration has every option of the schema", () => {
-  const text = '[content]\n[tracing]\notlp_endpoint = "http://127.0.0.1:1"\n[alerts]\nurl = "env:HOOK"\n';
+  const text =
+    '[content]\n[tracing]\notlp_endpoint = "http://127.0.0.1:1"\n[alerts]\nurl = "env:HOOK"\n[feed]\nurl = "env:HOOK"\n';
   const shown: Record<string, unknown> = {
     ...runningConfigView(load(text, { env: { HOOK: "https://hooks.example.com" } }).settings),
   };

@@ -70,6 +70,7 @@ export const gauges: Gauges = {
   requestLogDropped: 0,
   droppedContent: 0,
   droppedSpans: 0,
+  feed: { lagEntries: 40, lagSeconds: 2.5, posts: { accepted: 7, rejected: 1, failed: 0 } },
   heldCredits: 1.5,
   heldTokens: 200,
   overrunCredits: 0.25,

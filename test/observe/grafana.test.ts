@@ -21,6 +21,7 @@ function rendered(): string {
     requestLogDropped: 0,
     droppedContent: 0,
     droppedSpans: 0,
+    feed: null,
     heldCredits: 0,
     heldTokens: 0,
     overrunCredits: 0,

@@ -76,6 +76,9 @@ export async function fill(store: GatewayStore): Promise<void> {
   );
   await store.admin.savePrices({ version: "prices_1", content: "{}" }, null);
   await store.alerts.acknowledge({ kind: "price_outdated", actor: "ada", untilMs: 9_000 });
+  await store.feed.push.begin(3, atMs);
+  await store.feed.push.prepare({ afterId: 3, pendingId: 9, body: '{"data":[]}' });
+  await store.feed.push.postpone(9, atMs + 5, "returned 503");
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
@@ -123,6 +126,7 @@ async function contents(store: Store): Promise<object> {
     revision,
     entries: await store.listEntries({ afterId: 0, limit: 5_000 }),
     cursors: (await store.feed.entries(0, 5_000)).map(cursorOf),
+    pushed: [await store.feed.push.state(), await store.feed.push.body(9)],
     usage: await usageRecords(store),
     sums: [await usageBy("day"), await usageBy("hour"), await usageBy("model"), await usageBy("key")],
     latencies: await store.reports.latencyInSteps(range),

@@ -4,12 +4,13 @@ import type { Settings } from "../../config/settings.ts";
 import { masked, maskedValues, sectionView } from "../../config/view.ts";
 import { withoutCredentials } from "../../config/written.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
+import { isoOrNull } from "../moments.ts";
 
 const { properties: sections } = configSchema;
 
 /** All options of the running configuration with their effective values. The schema says which are secret. */
 export function runningConfigView(settings: Settings): object {
-  const { store, content, tracing, alerts } = settings;
+  const { store, content, tracing, alerts, feed } = settings;
   const { otlp_endpoint, headers, ...traced } =
     tracing === null ? {} : sectionView(sections.tracing, tracing);
   return {
@@ -26,6 +27,7 @@ export function runningConfigView(settings: Settings): object {
     admin: sectionView(sections.admin, settings.admin),
     tracing: tracing && { otlp_endpoint, ...traced, headers },
     alerts: alerts && sectionView(sections.alerts, alerts),
+    feed: feed && sectionView(sections.feed, { ...feed, since: isoOrNull(feed.sinceMs) }),
     providers: Object.fromEntries(
       [...settings.providers].map(([name, provider]) => [name, providerView(provider)]),
     ),

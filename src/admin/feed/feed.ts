@@ -1,9 +1,11 @@
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
 import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
 import { feedDocument } from "../../feed/entry-document.ts";
+import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
+import { iso, isoOrNull } from "../moments.ts";
 import { AdminError } from "../routes/admin-error.ts";
-import type { FeedQuery, FeedView, VerifyQuery, VerifyView } from "./schema.ts";
+import type { FeedQuery, FeedView, PushView, VerifyQuery, VerifyView } from "./schema.ts";
 
 export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {
   const afterId = await placeOf(context, after, "after");
@@ -26,6 +28,30 @@ export async function verifyFeed(
     given: { count, total: exactCredits(nano) },
     ledger: { count: ledger.count, total: exactCredits(ledger.nano) },
   };
+}
+
+/** How far the feed has been pushed. */
+export async function pushOf({ store }: OperationContext): Promise<PushView> {
+  const push = await store.feed.push.state();
+  const last = push && (await store.feed.entry(push.throughId));
+  const lag = await store.feed.lagBehind(push?.throughId ?? 0);
+  return {
+    state: stateOf(push),
+    through: last && cursorOf(last),
+    accepted_at: isoOrNull(push?.acceptedAtMs ?? null),
+    waiting: lag.entries,
+    waiting_since: isoOrNull(lag.sinceMs),
+    attempts: push?.attempts ?? 0,
+    problem: push?.problem ?? null,
+    next_attempt_at: push?.dueAtMs ? iso(push.dueAtMs) : null,
+    stopped_at: isoOrNull(push?.stoppedAtMs ?? null),
+  };
+}
+
+function stateOf(push: FeedPush | null): PushView["state"] {
+  if (push === null) return "not_begun";
+  if (push.stoppedAtMs !== null) return "stopped";
+  return push.attempts > 0 ? "retrying" : "sending";
 }
 
 /** The id of the cursor's entry; 0 without a cursor. */

@@ -1,6 +1,6 @@
-import { type AdminRoute, get } from "../routes/route.ts";
-import { readFeed, verifyFeed } from "./feed.ts";
-import { feedQuery, feedView, verifyQuery, verifyView } from "./schema.ts";
+import { type AdminRoute, get, post } from "../routes/route.ts";
+import { pushOf, readFeed, verifyFeed } from "./feed.ts";
+import { feedQuery, feedView, pushView, verifyQuery, verifyView } from "./schema.ts";
 
 export const feedRoutes: readonly AdminRoute[] = [
   get(
@@ -14,5 +14,23 @@ export const feedRoutes: readonly AdminRoute[] = [
     "Compare your number of entries and their sum with the ledger",
     { query: verifyQuery, answers: verifyView, limitedAs: "reports" },
     ({ deps, query }) => verifyFeed(deps, query),
+  ),
+  get(
+    "/ledger/feed/push",
+    "Show how far the feed has been pushed to its receiver",
+    { answers: pushView },
+    ({ deps }) => pushOf(deps),
+  ),
+  post(
+    "/ledger/feed/resume",
+    "Send the post again that the receiver rejected, or that waits",
+    { answers: pushView },
+    async ({ deps }) => {
+      const before = await pushOf(deps);
+      const isResumed = await deps.store.feed.push.resume();
+      const detail = before.problem === null ? null : `the receiver ${before.problem}`;
+      const change = isResumed ? { action: "feed.resume", target: before.through, detail } : null;
+      return { answer: await pushOf(deps), change };
+    },
   ),
 ];

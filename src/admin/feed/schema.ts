@@ -76,3 +76,18 @@ export const verifyView = Type.Object({
   ledger: totals,
 });
 export type VerifyView = Static<typeof verifyView>;
+
+const when = (description: string) => Type.String({ format: "date-time", description });
+
+export const pushView = Type.Object({
+  state: oneOf(["not_begun", "sending", "retrying", "stopped"]),
+  through: nullable(text("The cursor of the newest entry that the receiver has accepted.")),
+  accepted_at: nullable(when("When it accepted that.")),
+  waiting: counted("Entries that it has not accepted yet."),
+  waiting_since: nullable(when("The time of the oldest of them.")),
+  attempts: counted("Failed attempts to send the next post."),
+  problem: nullable(text("Why the last one failed, such as `returned 503`.")),
+  next_attempt_at: nullable(when("When it is sent again.")),
+  stopped_at: nullable(when("When the receiver rejected the post.")),
+});
+export type PushView = Static<typeof pushView>;

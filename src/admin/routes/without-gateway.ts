@@ -61,6 +61,7 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
     storedBefore: (keyId, turn) => storedConversations({ store, clock }, data.settings())(keyId, turn),
     droppedContent: () => null,
     droppedSpans: () => 0,
+    feed: null,
     configOnDisk: null,
     deploymentHealth: () => [],
     alerts: () => [],

@@ -32,6 +32,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     requestLogDropped: deps.requestLogDropped(),
     droppedContent: deps.droppedContent(),
     droppedSpans: deps.droppedSpans(),
+    feed: feedGauges(deps),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
     overrunCredits: creditsFromNano(overrun.nano),
@@ -45,6 +46,13 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
       .deploymentHealth()
       .map(({ name, state, inFlight }) => ({ deployment: name, state, inFlight })),
   });
+}
+
+function feedGauges({ feed, clock }: MetricsSource): Gauges["feed"] {
+  if (feed === null || feed.state === null) return null;
+  const { entries, sinceMs } = feed.state.lag;
+  const seconds = sinceMs === null ? 0 : Math.max(0, clock.wallMs() - sinceMs) / 1000;
+  return { lagEntries: entries, lagSeconds: seconds, posts: feed.posts };
 }
 
 /** Counts all kinds, also with 0, so that a series does not vanish when its alert resolves. */

@@ -50,6 +50,8 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   findings: ["source"],
   alerts: ["id"],
   alert_posts: ["no"],
+  // The receiver has what was pushed, so a copy goes on behind it.
+  feed_push: ["id"],
 };
 
 /** Rows per read. A row with a body may be megabytes long. */

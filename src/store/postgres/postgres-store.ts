@@ -8,8 +8,9 @@ import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
-import { findFed, listFed, sumFed } from "../tables/entry-feed.ts";
+import { findFed, findPlaceBefore, lagBehind, listFed, sumFed } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
+import { storedPush } from "../tables/feed-push.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
@@ -96,6 +97,9 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       entries: (afterId, limit) => listSettledFed({ afterId, limit }),
       entry: (id) => findFed(read, id),
       totals: (range) => database.readAll((query) => sumFed(query, range), auditDeadlineMs),
+      placeBefore: async (sinceMs) => findPlaceBefore(read, sinceMs, await settledId(database)),
+      lagBehind: (id) => lagBehind(read, id),
+      push: storedPush(database),
     },
 
     background: storedBackgrounds(database, backgroundStatements(database)),
@@ -131,20 +135,24 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
  * That id is queried only when needed.
  */
 function settledPages<Page extends { readonly limit: number }, Row>(
-  { read }: Database,
+  database: Database,
   list: (query: Query, page: Page, throughId: number) => Promise<readonly Row[]>,
 ): (page: Page) => Promise<readonly Row[]> {
   let known = 0;
   return async (page) => {
-    const entries = await list(read, page, known);
+    const entries = await list(database.read, page, known);
     if (entries.length >= page.limit) return entries;
-    const settled = await settledThrough(read, "entries", settleTimeoutMs);
-    if (settled === null) {
-      throw new StoreError("locked", "The ledger's newest entries are still being written. Try again.");
-    }
-    known = settled;
-    return list(read, page, settled);
+    known = await settledId(database);
+    return list(database.read, page, known);
   };
+}
+
+/** The newest entry before which none can be added. */
+async function settledId({ read }: Database): Promise<number> {
+  const settled = await settledThrough(read, "entries", settleTimeoutMs);
+  if (settled === null)
+    throw new StoreError("locked", "The ledger's newest entries are still being written. Try again.");
+  return settled;
 }
 
 /** Each half uses its own index. */

@@ -8,9 +8,10 @@ import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
-import { findFed, listFed, sumFed } from "../tables/entry-feed.ts";
+import { findFed, findPlaceBefore, lagBehind, listFed, sumFed } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
+import { storedPush } from "../tables/feed-push.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { allValueTotals, valueTotalsOf } from "../tables/value-cap-table.ts";
 import { folderSizes } from "./files/sizes.ts";
@@ -52,11 +53,12 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     journal === null
       ? Promise.reject(new Error("Only the gateway can write to the journal."))
       : journal.commit(items, othersFollow);
-  const sizes = async () => {
-    // Entries are numbered one by one and never deleted.
+  const newestId = async () => {
     const [newest] = await read<{ id: number | null }>("SELECT max(id) AS id FROM entries");
-    return { ...folderSizes(parts.dir), entries: newest?.id ?? 0 };
+    return newest?.id ?? 0;
   };
+  // Entries are numbered one by one and never deleted.
+  const sizes = async () => ({ ...folderSizes(parts.dir), entries: await newestId() });
   /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
   const durably = async <Result>(reading: Promise<Result>) => {
     const result = await reading;
@@ -75,6 +77,9 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       entries: (afterId, limit) => durably(listFed(reports.read, { afterId, limit })),
       entry: (id) => durably(findFed(reports.read, id)),
       totals: (range) => durably(sumFed(reports.read, range)),
+      placeBefore: async (sinceMs) => durably(findPlaceBefore(reports.read, sinceMs, await newestId())),
+      lagBehind: (id) => lagBehind(read, id),
+      push: storedPush(queries),
     },
     background: storedBackgrounds(queries, {
       begin: (begun, turn, response) => commit([{ kind: "background", begun, turn, response }]),

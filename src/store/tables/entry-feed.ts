@@ -1,5 +1,5 @@
 import { type FedRow, fedEntryOf, selectFed } from "../entry-row.ts";
-import type { EntryRange, FeedEntry, FeedTotals } from "../feed-records.ts";
+import type { EntryRange, FeedEntry, FeedLag, FeedTotals } from "../feed-records.ts";
 import type { Query } from "../query.ts";
 
 export interface FeedPage {
@@ -35,4 +35,22 @@ export async function sumFed(query: Query, { afterId, throughId }: EntryRange): 
     [afterId, throughId],
   );
   return { count: sums?.count ?? 0, nano: BigInt(sums?.nano ?? 0) };
+}
+
+/** Among the entries up to this one, the id behind which the entries of this time and later begin. */
+export async function findPlaceBefore(query: Query, sinceMs: number, throughId: number): Promise<number> {
+  const [first] = await query<{ id: number | null }>(
+    "SELECT min(id)::float8 AS id FROM entries WHERE at_ms >= $1::int8 AND id <= $2::int8",
+    [sinceMs, throughId],
+  );
+  return first?.id == null ? throughId : first.id - 1;
+}
+
+export async function lagBehind(query: Query, id: number): Promise<FeedLag> {
+  const [next] = await query<{ atMs: number; entries: number }>(
+    `SELECT at_ms::float8 AS "atMs", ((SELECT max(id) FROM entries) - $1::int8)::float8 AS entries
+    FROM entries WHERE id > $1::int8 ORDER BY id LIMIT 1`,
+    [id],
+  );
+  return { entries: next?.entries ?? 0, sinceMs: next?.atMs ?? null };
 }

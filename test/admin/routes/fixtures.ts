@@ -117,6 +117,7 @@ async function makeDeps(
     storedBefore: async () => null,
     droppedContent: () => null,
     droppedSpans: () => 0,
+    feed: null,
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),

@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "commander";
-import type { FeedEntryView, FeedView, VerifyView } from "../../../admin/feed/schema.ts";
+import type { FeedEntryView, FeedView, PushView, VerifyView } from "../../../admin/feed/schema.ts";
 import { nanoFromExact } from "../../../base/money/money.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { cursorPattern } from "../../../feed/cursor.ts";
 import { atLeastZero, pageSize } from "../../arguments.ts";
 import { commandGroup, option, requiredOption } from "../../help.ts";
 import { operation } from "../../operations/operation-command.ts";
-import { csvOf, type ListColumn, listTable } from "../../terminal/list.ts";
-import { second } from "../../terminal/terminal.ts";
+import { csvOf, facts, type ListColumn, listTable } from "../../terminal/list.ts";
+import { second, type Terminal } from "../../terminal/terminal.ts";
 
 function cursor(text: string): string {
   if (new RegExp(cursorPattern).test(text)) return text;
@@ -91,5 +91,48 @@ export const ledgerFeedCommands = commandGroup(
           );
       },
     }),
+    operation<PushView>({
+      name: "status",
+      summary: "Show how far the feed has been pushed to its receiver",
+      call: "GET /ledger/feed/push",
+      examples: ["sluice ledger feed status"],
+      show: (push, { terminal }) => terminal.print(pushFacts(push, terminal)),
+    }),
+    operation<PushView>({
+      name: "resume",
+      summary: "Send again after the receiver has rejected a post",
+      call: "POST /ledger/feed/resume",
+      examples: ["sluice ledger feed resume"],
+      done: ({ state }) =>
+        state === "not_begun"
+          ? "Nothing has been pushed yet; the feed begins by itself once [feed] has a url."
+          : "The feed is sent again.",
+    }),
   ],
 );
+
+function pushFacts(push: PushView, terminal: Terminal): string {
+  const { good, warn, bad } = terminal.style;
+  const state = {
+    not_begun: "nothing has been pushed; set [feed] url in the configuration to begin",
+    sending: good("sending"),
+    retrying: warn("retrying"),
+    stopped: bad("stopped: correct the receiver, then run `sluice ledger feed resume`"),
+  }[push.state];
+  const at = (time: string | null) => (time === null ? "–" : second(Date.parse(time)));
+  const rows: [string, string][] = [
+    ["state", state],
+    ["accepted through", push.through ?? "–"],
+    ["accepted at (UTC)", at(push.accepted_at)],
+    [
+      "waiting",
+      push.waiting_since
+        ? `${plural(push.waiting, "entry", "entries")}, since ${at(push.waiting_since)}`
+        : "0 entries",
+    ],
+  ];
+  if (push.problem !== null)
+    rows.push(["last post", `${push.problem} (${plural(push.attempts, "attempt")})`]);
+  if (push.next_attempt_at !== null) rows.push(["next attempt (UTC)", at(push.next_attempt_at)]);
+  return facts(rows, terminal);
+}

@@ -252,3 +252,20 @@ CREATE TABLE playground_secrets (
   ends_at_ms int8 NOT NULL,
   amount_left int8 NOT NULL
 );
+
+-- How far the feed has been pushed, in one row at most: none before it has begun.
+CREATE TABLE feed_push (
+  id int PRIMARY KEY CHECK (id = 1),
+  -- The newest entry that the receiver has accepted.
+  through_id int8 NOT NULL,
+  accepted_at_ms int8 NOT NULL,
+  -- The post that is being sent, so that a repeat has the same bytes: the newest entry in it, and its body. NULL between two posts.
+  pending_id int8,
+  body text,
+  attempts int8 NOT NULL DEFAULT 0,
+  due_at_ms int8 NOT NULL DEFAULT 0,
+  problem text,
+  -- When a receiver has rejected the post, and a digest of its address and secret: nothing is sent there again. NULL while it is sent.
+  stopped_at_ms int8,
+  stopped_for text
+) WITH (fillfactor = 20);

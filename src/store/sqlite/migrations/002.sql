@@ -128,3 +128,20 @@ CREATE TABLE playground_secrets (
   ends_at_ms INTEGER NOT NULL,
   amount_left INTEGER NOT NULL
 ) STRICT;
+
+-- How far the feed has been pushed, in one row at most: none before it has begun.
+CREATE TABLE feed_push (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  -- The newest entry that the receiver has accepted.
+  through_id INTEGER NOT NULL,
+  accepted_at_ms INTEGER NOT NULL,
+  -- The post that is being sent, so that a repeat has the same bytes: the newest entry in it, and its body. NULL between two posts.
+  pending_id INTEGER,
+  body TEXT,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  due_at_ms INTEGER NOT NULL DEFAULT 0,
+  problem TEXT,
+  -- When a receiver has rejected the post, and a digest of its address and secret: nothing is sent there again. NULL while it is sent.
+  stopped_at_ms INTEGER,
+  stopped_for TEXT
+) STRICT;
