@@ -8,19 +8,19 @@ import { hashSecret } from "../keys/secret.ts";
 import type { Log } from "../observe/log.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { OutcomeQueue } from "../store/outcome-queue.ts";
-import { isToken, loadAdminToken } from "./auth/admin-token.ts";
-import type { Guard } from "./auth/guard.ts";
-import { guardLimits } from "./auth/guard-limits.ts";
-import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
-import { ProxySignIns } from "./auth/proxy-sign-ins.ts";
-import { Sessions } from "./auth/sessions.ts";
+import { isToken, loadAdminToken } from "./access/admin-token.ts";
+import type { Guard } from "./access/guard.ts";
+import { guardLimits } from "./access/guard-limits.ts";
+import { followSignIns, rejectSignInLosses } from "./access/lost-sign-ins.ts";
+import { ProxySignIns } from "./access/proxy-sign-ins.ts";
+import { Sessions } from "./access/sessions.ts";
+import { type AdminMount, adminRoutes, memberRoutes } from "./api/admin.ts";
+import { type LocalOperations, localOperations } from "./api/local.ts";
 import type { UnmountedDeps } from "./deps.ts";
 import { endTrialKeys } from "./keys/trial-keys.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
-import type { InFlightView } from "./reports/schema.ts";
-import { type AdminMount, adminRoutes, memberRoutes } from "./routes/admin.ts";
-import { type LocalOperations, localOperations } from "./routes/local.ts";
+import type { InFlightView } from "./requests/schema.ts";
 import { openMetricsListener } from "./system/metrics-listener.ts";
 
 interface AdminParts {

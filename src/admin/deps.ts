@@ -10,10 +10,10 @@ import type { Accounts } from "../ledger/accounts.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
-import type { Guard, Origin } from "./auth/guard.ts";
-import type { KnownNames } from "./keys/known-names.ts";
+import type { Guard, Origin } from "./access/guard.ts";
+import type { KnownNames } from "./key-terms/known-names.ts";
 import type { Live } from "./live/live.ts";
-import type { InFlightView } from "./reports/schema.ts";
+import type { InFlightView } from "./requests/schema.ts";
 
 /** What the edge knows about the connection of a request, and can do with it. */
 export interface Connections {

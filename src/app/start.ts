@@ -1,6 +1,6 @@
 import { version } from "../../package.json";
+import { listenForCommands } from "../admin/api/command-listener.ts";
 import { createAdmin } from "../admin/create.ts";
-import { listenForCommands } from "../admin/system/command-listener.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";

@@ -1,5 +1,5 @@
 import type { AccountView } from "../admin/accounts/schema.ts";
-import type { BoundCapView, CapView } from "../admin/keys/schema.ts";
+import type { BoundCapView, CapView } from "../admin/key-terms/schema.ts";
 import { tagsText } from "../base/requests/labels.ts";
 import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
 import { facts } from "./terminal/list.ts";

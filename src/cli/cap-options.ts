@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
-import { capFromText } from "../admin/keys/cap-text.ts";
-import type { CapsBody } from "../admin/keys/schema.ts";
+import { capFromText } from "../admin/key-terms/cap-text.ts";
+import type { CapsBody } from "../admin/key-terms/schema.ts";
 
 /** Can be repeated; `none` removes all caps. */
 export function capOption(name: "cap" | "key-cap", help: string): Option {

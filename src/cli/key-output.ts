@@ -1,5 +1,5 @@
 import type { AccountView } from "../admin/accounts/schema.ts";
-import type { IssuedKeyView, KeyView } from "../admin/keys/schema.ts";
+import type { IssuedKeyView, KeyView } from "../admin/key-terms/schema.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import { ownAccountId } from "../base/own-account.ts";
 import { count, plural } from "../base/text/plural.ts";

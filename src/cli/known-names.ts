@@ -1,4 +1,4 @@
-import type { KnownNames } from "../admin/keys/known-names.ts";
+import type { KnownNames } from "../admin/key-terms/known-names.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { expandCatalogs } from "../config/catalog/expand.ts";
 import { findConfig } from "../config/source.ts";

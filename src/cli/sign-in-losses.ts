@@ -1,4 +1,4 @@
-import type { SignInLosses } from "../admin/auth/lost-sign-ins.ts";
+import type { SignInLosses } from "../admin/access/lost-sign-ins.ts";
 import type { CheckedConfig } from "../config/on-disk.ts";
 import type { DataOptions } from "./help.ts";
 import { withStore } from "./open-store.ts";
@@ -13,7 +13,7 @@ export async function lossesOnDisk(
   terminal: Terminal,
 ): Promise<SignInLosses> {
   if (settings === null) return none;
-  const { signInLosses } = await import("../admin/auth/lost-sign-ins.ts");
+  const { signInLosses } = await import("../admin/access/lost-sign-ins.ts");
   const config = options.config ?? file ?? undefined;
   try {
     return await withStore(

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { IssuedKeyView } from "../../src/admin/keys/schema.ts";
+import type { IssuedKeyView } from "../../src/admin/key-terms/schema.ts";
 import { Sluice } from "../support/sluice.ts";
 
 const token = "the-operators-token";

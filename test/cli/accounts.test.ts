@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AccountView } from "../../src/admin/accounts/schema.ts";
-import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { KeyView } from "../../src/admin/key-terms/schema.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 describe("accounts", () => {

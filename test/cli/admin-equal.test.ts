@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { operationsOf } from "../../src/admin/api/operations.ts";
 import type { AdminDeps } from "../../src/admin/deps.ts";
-import { operationsOf } from "../../src/admin/routes/operations.ts";
 import type { AdminRoute } from "../../src/admin/routes/route.ts";
 import { buildProgram, fullName } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";

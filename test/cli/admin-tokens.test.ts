@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Page } from "../../src/admin/routes/shapes.ts";
-import type { AdminTokenView, AuditView, IssuedAdminTokenView } from "../../src/admin/system/schema.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "../../src/admin/auth/schema.ts";
+import type { Page } from "../../src/admin/formats/shapes.ts";
+import type { AuditView } from "../../src/admin/system/schema.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 
 let sluice: Sluice;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { Buffer } from "node:buffer";
 import type { CapDetailView } from "../../src/admin/caps/schema.ts";
-import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { KeyView } from "../../src/admin/key-terms/schema.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 const place = newPlace();

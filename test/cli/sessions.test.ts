@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { AdminTokenView, IssuedAdminTokenView } from "../../src/admin/auth/schema.ts";
 import type { SessionListView, SessionsEndedView } from "../../src/admin/auth/session-list.ts";
-import type { AdminTokenView, AuditView, IssuedAdminTokenView } from "../../src/admin/system/schema.ts";
+import type { AuditView } from "../../src/admin/system/schema.ts";
 import { Browser } from "../admin/oidc/browser.ts";
 import { clientId, clientSecret, startIssuer } from "../admin/oidc/issuer.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";

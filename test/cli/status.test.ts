@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { KeyView } from "../../src/admin/key-terms/schema.ts";
 import type { AlertView } from "../../src/admin/system/alert-schema.ts";
 import { alertDocument } from "../../src/admin/system/list-alerts.ts";
 import { type Alert, type AlertKind, alertKindNames } from "../../src/alerts/alert.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { readFeed, verifyFeed } from "../../src/admin/feed/feed.ts";
 import type { FeedEntryView } from "../../src/admin/feed/schema.ts";
-import { AdminError } from "../../src/admin/routes/admin-error.ts";
+import { AdminError } from "../../src/admin/formats/admin-error.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { exactCredits, nanoFromExact } from "../../src/base/money/money.ts";
 import { makeRates } from "../../src/base/money/rates.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { adminRoutes } from "../../src/admin/routes/admin.ts";
+import { adminRoutes } from "../../src/admin/api/admin.ts";
 import { adminBase } from "../../src/base/requests/admin-base.ts";
 import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
 import { pageRoutes } from "../../src/http/dashboard.ts";

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { KeyView } from "../../src/admin/key-terms/schema.ts";
 import type { OverviewView, UsageTotalsView, UsageView } from "../../src/admin/reports/schema.ts";
 import type { EntryView, ExchangeView } from "../../src/admin/requests/schema.ts";
 import { configFor } from "../support/config.ts";

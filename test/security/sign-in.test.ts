@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import type { IssuedKeyView, KeyList } from "../../src/admin/keys/schema.ts";
+import type { Page } from "../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView, KeyList } from "../../src/admin/key-terms/schema.ts";
 import type { ExchangeView } from "../../src/admin/requests/schema.ts";
-import type { Page } from "../../src/admin/routes/shapes.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 
 const token = "the-token-of-this-test";

@@ -1,5 +1,5 @@
 import type { Elysia } from "elysia";
-import { adminRoutes, memberRoutes } from "../../src/admin/routes/admin.ts";
+import { adminRoutes, memberRoutes } from "../../src/admin/api/admin.ts";
 import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
 import { pageRoutes } from "../../src/http/dashboard.ts";
 import { createEdge, type RouteMount } from "../../src/http/edge.ts";

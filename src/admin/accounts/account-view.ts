@@ -5,9 +5,15 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
-import { capsOfAccounts } from "../caps/bound-caps.ts";
 import { type OperationContext, OperationError } from "../context.ts";
-import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";
+import { capsOfAccounts } from "../key-terms/bound-caps.ts";
+import {
+  budgetDocument,
+  byNumber,
+  capDocument,
+  capStates,
+  creditDocument,
+} from "../key-terms/cap-document.ts";
 import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
 import type { AccountView } from "./schema.ts";

@@ -5,9 +5,9 @@ import type { ContentLevel } from "../../base/requests/content-level.ts";
 import type { Tags } from "../../base/requests/labels.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
-import { capLimits, type WrittenCap } from "../keys/cap-text.ts";
-import { accountCreationDetail, accountUpdateDetail } from "../keys/change-detail.ts";
-import { checkKeyFields } from "../keys/key-fields.ts";
+import { capLimits, type WrittenCap } from "../key-terms/cap-text.ts";
+import { accountCreationDetail, accountUpdateDetail } from "../key-terms/change-detail.ts";
+import { checkKeyFields } from "../key-terms/key-fields.ts";
 
 export interface AccountSpec {
   readonly mode: KeyMode;

@@ -1,5 +1,5 @@
 import { maxCredits, nanoFromCredits } from "../../base/money/money.ts";
-import { AdminError } from "../routes/admin-error.ts";
+import { AdminError } from "../formats/admin-error.ts";
 
 export function nano(credits: number, param: string): number {
   const amount = nanoFromCredits(credits);

@@ -1,7 +1,7 @@
 import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
-import { creditsText } from "../keys/change-detail.ts";
-import { findKey } from "../keys/find-key.ts";
+import { creditsText } from "../key-terms/change-detail.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { findAccount } from "./accounts.ts";
 
 /** A top-up adds credit; an adjustment corrects it in either direction. Both are new entries; nothing is rewritten. */

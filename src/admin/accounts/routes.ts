@@ -1,7 +1,7 @@
 import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
-import { capsFromBody, sharedFromBody } from "../keys/key-document.ts";
-import { adjustBody, topUpBody } from "../keys/schema.ts";
+import { capsFromBody, sharedFromBody } from "../key-terms/key-document.ts";
+import { adjustBody, topUpBody } from "../key-terms/schema.ts";
 import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { listAccountViews, readAccountView } from "./account-view.ts";
 import { type AccountUpdate, closeAccount, createAccount, findAccount, updateAccount } from "./accounts.ts";

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
+import { body, moment, nullable, oneOf } from "../formats/shapes.ts";
 import {
   accountStatuses,
   accountTerms,
@@ -14,8 +15,7 @@ import {
   postpaidFlag,
   sharedAttributes,
   withEntry,
-} from "../keys/schema.ts";
-import { body, moment, nullable, oneOf } from "../routes/shapes.ts";
+} from "../key-terms/schema.ts";
 
 const accountKeyView = Type.Object({
   id: Type.String(),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { count, figure, flag, moment, nullable, oneOf } from "../routes/shapes.ts";
+import { count, figure, flag, moment, nullable, oneOf } from "../formats/shapes.ts";
 
 const amount = figure("Credits or tokens, see `unit`; charges are negative.");
 const name = nullable(Type.String());

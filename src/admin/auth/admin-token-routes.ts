@@ -1,7 +1,7 @@
+import { listOf } from "../formats/shapes.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { listOf } from "../routes/shapes.ts";
-import { adminTokenView, issuedAdminTokenView, newAdminTokenBody } from "../system/schema.ts";
 import { createAdminToken, listAdminTokens, revokeAdminToken } from "./admin-tokens.ts";
+import { adminTokenView, issuedAdminTokenView, newAdminTokenBody } from "./schema.ts";
 
 export const adminTokenRoutes: readonly AdminRoute[] = [
   get(

@@ -1,11 +1,11 @@
 import { newId } from "../../base/id.ts";
 import { hashSecret } from "../../keys/secret.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
+import { newToken } from "../access/admin-token.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
-import { checkKeyFields } from "../keys/key-fields.ts";
+import { checkKeyFields } from "../key-terms/key-fields.ts";
 import { iso } from "../moments.ts";
-import type { AdminTokenView, IssuedAdminTokenView } from "../system/schema.ts";
-import { newToken } from "./admin-token.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "./schema.ts";
 
 /** The token from the configuration or the first start. It has no record in the store. */
 const first: AdminTokenView = {

@@ -1,12 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { asCompared } from "../../config/admin.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
+import type { ListedSession, Session, Sessions } from "../access/sessions.ts";
 import type { OperationContext } from "../context.ts";
+import { body, listOf, moment, nullable, text } from "../formats/shapes.ts";
 import { iso } from "../moments.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { body, listOf, moment, nullable, text } from "../routes/shapes.ts";
 import { revokeAdminToken } from "./admin-tokens.ts";
-import type { ListedSession, Session, Sessions } from "./sessions.ts";
 
 export const sessionListView = Type.Object({
   name: text("The signed-in person, `token` (first token) or `token LABEL`."),

@@ -1,11 +1,7 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
-import type { AdminDeps } from "../deps.ts";
-import { AdminError, accessError, answerHeaders, json } from "../routes/admin-error.ts";
-import { checkedBody } from "../routes/check.ts";
-import { answeringErrors } from "../routes/mount.ts";
-import { type EndedSessionView, type SessionView, type SignInBody, signInBody } from "../system/schema.ts";
-import { actorName } from "./actor.ts";
+import { accessError } from "../access/access-error.ts";
+import { actorName } from "../access/actor.ts";
 import {
   admit,
   admitAsMember,
@@ -14,11 +10,16 @@ import {
   sessionCookies,
   sessionOf,
   tryToken,
-} from "./guard.ts";
-import type { Caller } from "./identity.ts";
-import { foreignOrigin, isOverTls, isOwnOrigin } from "./origin.ts";
-import { memberKeyTerms } from "./person.ts";
-import { tokenSessionMs } from "./sessions.ts";
+} from "../access/guard.ts";
+import type { Caller } from "../access/identity.ts";
+import { foreignOrigin, isOverTls, isOwnOrigin } from "../access/origin.ts";
+import { memberKeyTerms } from "../access/person.ts";
+import { tokenSessionMs } from "../access/sessions.ts";
+import type { AdminDeps } from "../deps.ts";
+import { AdminError, answerHeaders, json } from "../formats/admin-error.ts";
+import { checkedBody } from "../routes/check.ts";
+import { answeringErrors } from "../routes/mount.ts";
+import { type EndedSessionView, type SessionView, type SignInBody, signInBody } from "./schema.ts";
 
 /** Room for a token and its field name. This is the only body read from unauthenticated callers. */
 const maxSignInBytes = 4096;

@@ -1,16 +1,10 @@
-import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { tagPrefix } from "../../base/requests/labels.ts";
 import { valueAmounts } from "../../ledger/bound-value-caps.ts";
-import type { CountedValues, KeyMode, OwnedCap, ValueCapRecord, ValueTotals } from "../../store/store.ts";
-import { capStates } from "../keys/cap-document.ts";
+import type { CountedValues, OwnedCap, ValueCapRecord, ValueTotals } from "../../store/store.ts";
+import { capStates, shown } from "../key-terms/cap-document.ts";
 import { iso } from "../moments.ts";
 import type { CapByValueView, CapValueView, ListedCapView } from "./schema.ts";
-
-/** Credits, or tokens of a budget. */
-export function shown(amount: number, mode: KeyMode): number {
-  return mode === "credit" ? creditsFromNano(amount) : amount;
-}
 
 /** The values of the current period. */
 export function currentValues(

@@ -4,10 +4,11 @@ import { plural } from "../../base/text/plural.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
-import { capLimits, capName } from "../keys/cap-text.ts";
-import { findKey } from "../keys/find-key.ts";
-import { type KnownNames, rejectUnknownModel } from "../keys/known-names.ts";
-import { capView, currentValues, shown } from "./cap-view.ts";
+import { shown } from "../key-terms/cap-document.ts";
+import { capLimits, capName } from "../key-terms/cap-text.ts";
+import { findKey } from "../key-terms/find-key.ts";
+import { type KnownNames, rejectUnknownModel } from "../key-terms/known-names.ts";
+import { capView, currentValues } from "./cap-view.ts";
 import type { CapChangesBody, CapDetailView, NewCapBody } from "./schema.ts";
 import { rejectCircle } from "./step-downs.ts";
 

@@ -1,6 +1,7 @@
 import type { NearValue } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
-import { listedCap, ownedCapView, shown } from "./cap-view.ts";
+import { shown } from "../key-terms/cap-document.ts";
+import { listedCap, ownedCapView } from "./cap-view.ts";
 import type { ListedCapView, NearValueView } from "./schema.ts";
 
 /** Caps by value, then the caps of keys and accounts. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { configDifferences } from "../../config/differences.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
-import type { SignInLosses } from "../auth/lost-sign-ins.ts";
+import type { SignInLosses } from "../access/lost-sign-ins.ts";
 import type { ConfigCheckView } from "./schema.ts";
 
 /**

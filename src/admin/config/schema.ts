@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { body, counted, flag, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, counted, flag, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const plain = Type.String();
 

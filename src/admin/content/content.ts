@@ -3,7 +3,7 @@ import type { ArchiveCalls } from "../../content/thread-messages.ts";
 import type { ContentFilter, ContentPlace, ListedContent } from "../../store/content-store.ts";
 import type { ExchangeQuery, KeyRecord } from "../../store/store.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
-import { findKey } from "../keys/find-key.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { iso } from "../moments.ts";
 import { searchExchanges } from "../requests/find-exchanges.ts";
 import type { ListedContentView } from "./schema.ts";

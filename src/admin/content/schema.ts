@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, counted, moment, nullable, text } from "../routes/shapes.ts";
+import { count, counted, moment, nullable, text } from "../formats/shapes.ts";
 
 const body = (description: string) => Type.Unsafe<unknown>({ description });
 

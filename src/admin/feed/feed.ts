@@ -3,8 +3,8 @@ import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
 import { feedDocument } from "../../feed/entry-document.ts";
 import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
+import { AdminError } from "../formats/admin-error.ts";
 import { iso, isoOrNull } from "../moments.ts";
-import { AdminError } from "../routes/admin-error.ts";
 import type { FeedQuery, FeedView, PushView, VerifyQuery, VerifyView } from "./schema.ts";
 
 export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {

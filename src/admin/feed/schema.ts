@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { cursorPattern } from "../../feed/cursor.ts";
+import { counted, flag, nullable, oneOf, text } from "../formats/shapes.ts";
 import { entryView } from "../requests/schema.ts";
-import { counted, flag, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const { properties: ofEntry } = entryView;
 

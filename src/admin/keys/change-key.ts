@@ -3,17 +3,17 @@ import { ownAccountId } from "../../base/own-account.ts";
 import { type IssuedKey, rotateKey as issueNewSecret } from "../../keys/issue.ts";
 import { mayBecome } from "../../keys/keyring.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
+import type { PersonIdentity } from "../access/identity.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";
-import type { PersonIdentity } from "../auth/identity.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
-import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
-import { updateDetail } from "./change-detail.ts";
-import { findKey } from "./find-key.ts";
-import { rotationDetail } from "./former-prefix.ts";
-import { checkKeyFields, checkKeyMode } from "./key-fields.ts";
-import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
-import type { RaiseCapBody } from "./schema.ts";
+import { capLimits, capName, type WrittenCap } from "../key-terms/cap-text.ts";
+import { updateDetail } from "../key-terms/change-detail.ts";
+import { findKey } from "../key-terms/find-key.ts";
+import { rotationDetail } from "../key-terms/former-prefix.ts";
+import { checkKeyFields, checkKeyMode } from "../key-terms/key-fields.ts";
+import { type KnownNames, rejectUnknownNames } from "../key-terms/known-names.ts";
+import type { RaiseCapBody } from "../key-terms/schema.ts";
 
 export interface UpdatedKey {
   readonly key: KeyRecord;

@@ -1,9 +1,9 @@
 import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
-import { capLimits, type WrittenCap } from "./cap-text.ts";
-import { checkKeyFields, checkKeyMode } from "./key-fields.ts";
-import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
+import { capLimits, type WrittenCap } from "../key-terms/cap-text.ts";
+import { checkKeyFields, checkKeyMode } from "../key-terms/key-fields.ts";
+import { type KnownNames, rejectUnknownNames } from "../key-terms/known-names.ts";
 
 /** `known` has the names that scope and models are checked against; null skips the check. */
 export async function createKey(

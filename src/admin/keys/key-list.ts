@@ -5,12 +5,12 @@ import { filterInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { Caller } from "../auth/identity.ts";
-import { capsOfKeys } from "../caps/bound-caps.ts";
+import type { Caller } from "../access/identity.ts";
 import type { AdminDeps } from "../deps.ts";
-import { oneOf, text } from "../routes/shapes.ts";
+import { oneOf, text } from "../formats/shapes.ts";
+import { capsOfKeys } from "../key-terms/bound-caps.ts";
+import { type KeyList, type KeyView, keyStatuses } from "../key-terms/schema.ts";
 import { readActivity, summarizeKey, withRecentDays } from "./key-summary.ts";
-import { type KeyList, type KeyView, keyStatuses } from "./schema.ts";
 
 export const keyListQuery = Type.Object({
   search: Type.Optional(text("Part of the label or owner, or the start of the id or prefix.")),

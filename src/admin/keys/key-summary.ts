@@ -3,12 +3,12 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { PersonIdentity } from "../auth/identity.ts";
+import type { PersonIdentity } from "../access/identity.ts";
 import type { OperationContext } from "../context.ts";
+import { capDocument, creditDocument } from "../key-terms/cap-document.ts";
+import { attributeDocument } from "../key-terms/key-document.ts";
+import type { KeyView, ListedKeyView } from "../key-terms/schema.ts";
 import { iso, isoOrNull } from "../moments.ts";
-import { capDocument, creditDocument } from "./cap-document.ts";
-import { attributeDocument } from "./key-document.ts";
-import type { KeyView, ListedKeyView } from "./schema.ts";
 
 /** Facts that are stored neither with the key nor with its account. */
 interface KeyActivity {

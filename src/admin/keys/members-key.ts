@@ -2,14 +2,14 @@ import type { MemberKeyTerms } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { StoreError } from "../../store/store.ts";
-import type { Caller, PersonIdentity } from "../auth/identity.ts";
-import { personName } from "../auth/lost-sign-ins.ts";
-import { memberKeyTerms } from "../auth/person.ts";
+import type { Caller, PersonIdentity } from "../access/identity.ts";
+import { personName } from "../access/lost-sign-ins.ts";
+import { memberKeyTerms } from "../access/person.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
-import { capFromText } from "./cap-text.ts";
+import { capFromText } from "../key-terms/cap-text.ts";
+import type { NewKeyBody } from "../key-terms/schema.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
-import type { NewKeyBody } from "./schema.ts";
 
 /** Each key has its own cap, so their number bounds what a person can spend. */
 const maxKeys = 5;

@@ -2,14 +2,9 @@ import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { nano, signedNano } from "../accounts/credits.ts";
 import { enterKeyCredit, entryOf } from "../accounts/enter-credit.ts";
-import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
-import { creationDetail } from "./change-detail.ts";
-import { changeStatus, moveKey, raiseKeyCap, rotateKey, updateKey } from "./change-key.ts";
-import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
-import { findKey } from "./find-key.ts";
-import { attributesFromBody, capsFromBody } from "./key-document.ts";
-import { keyList, keyListQuery, keyView } from "./key-list.ts";
-import { createMembersKey } from "./members-key.ts";
+import { creationDetail } from "../key-terms/change-detail.ts";
+import { findKey } from "../key-terms/find-key.ts";
+import { attributesFromBody, capsFromBody } from "../key-terms/key-document.ts";
 import {
   adjustBody,
   enteredKeyView,
@@ -24,7 +19,12 @@ import {
   raiseKeyCapBody,
   rotateBody,
   topUpBody,
-} from "./schema.ts";
+} from "../key-terms/schema.ts";
+import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
+import { changeStatus, moveKey, raiseKeyCap, rotateKey, updateKey } from "./change-key.ts";
+import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
+import { keyList, keyListQuery, keyView } from "./key-list.ts";
+import { createMembersKey } from "./members-key.ts";
 
 export const keyRoutes: readonly AdminRoute[] = [
   get(

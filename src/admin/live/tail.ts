@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
+import { answerHeaders } from "../formats/admin-error.ts";
 import type { TailView } from "../requests/schema.ts";
-import { answerHeaders } from "../routes/admin-error.ts";
 import type { ExchangeFeed } from "./feed.ts";
 
 /** Below the server's idle timeout, so that a quiet gateway keeps its watchers connected. */

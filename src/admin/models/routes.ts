@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
-import { notFound } from "../routes/admin-error.ts";
+import { notFound } from "../formats/admin-error.ts";
+import { listOf, oneOf, pageOf, text } from "../formats/shapes.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { listOf, oneOf, pageOf, text } from "../routes/shapes.ts";
 import { checkProviders } from "./check-providers.ts";
 import { modelBriefs } from "./model-briefs.ts";
 import { modelViews } from "./model-views.ts";

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { modelUses } from "../../base/models/model-uses.ts";
 import { forEachTool } from "../../base/usage/hosted-tools.ts";
-import { body, count, counted, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, count, counted, flag, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 

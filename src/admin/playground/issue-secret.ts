@@ -5,8 +5,8 @@ import type { AccountRecord, KeyRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { createKeyOn } from "../keys/create-key.ts";
-import { findKey } from "../keys/find-key.ts";
 import type { PlaygroundBody } from "./schema.ts";
 
 const validMs = 3_600_000;

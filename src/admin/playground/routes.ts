@@ -1,5 +1,5 @@
 import { billedUnit } from "../../base/text/plural.ts";
-import { creationDetail } from "../keys/change-detail.ts";
+import { creationDetail } from "../key-terms/change-detail.ts";
 import { iso } from "../moments.ts";
 import { type AdminRoute, post } from "../routes/route.ts";
 import { issuePlaygroundSecret } from "./issue-secret.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { body, figure, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, figure, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 export const playgroundBody = body({
   key: Type.Optional(Type.String({ minLength: 1, description: "The id, prefix or label of a key." })),

@@ -4,7 +4,7 @@ import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { invalidInput, OperationError } from "../context.ts";
-import { AdminError, clientGone } from "../routes/admin-error.ts";
+import { AdminError, clientGone } from "../formats/admin-error.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 import type {
   ComparisonResult,

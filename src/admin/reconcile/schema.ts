@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { body, count, counted, figure, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, count, counted, figure, nullable, oneOf, text } from "../formats/shapes.ts";
 import { reasonKinds } from "./reason-kinds.ts";
 
 const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });

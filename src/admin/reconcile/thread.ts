@@ -1,6 +1,6 @@
 import { answerQuestions } from "../../base/threads/asked-thread.ts";
 import type { AttemptSums } from "../../store/store.ts";
-import { expectedError } from "../routes/admin-error.ts";
+import { expectedError } from "../formats/admin-error.ts";
 import { checkedBytes } from "../routes/check.ts";
 import { comparedDays, defaultTolerance, reportFromFiles } from "./reconcile.ts";
 import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";

@@ -2,7 +2,7 @@ import { csvLine } from "../../base/text/csv.ts";
 import { printableJson } from "../../base/text/printable.ts";
 import type { Entry, KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
-import { findKey } from "../keys/find-key.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { entryDocument } from "../requests/exchange-document.ts";
 import type { EntryView } from "../requests/schema.ts";
 

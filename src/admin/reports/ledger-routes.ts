@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { newId } from "../../base/id.ts";
+import { answerHeaders } from "../formats/admin-error.ts";
+import { body, count, flag, nullable, oneOf, text, when } from "../formats/shapes.ts";
 import { momentOf } from "../moments.ts";
-import { answerHeaders } from "../routes/admin-error.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { body, count, flag, nullable, oneOf, text, when } from "../routes/shapes.ts";
 import { auditLedger, differenceDocument } from "./audit-ledger.ts";
 import { exportFormats, exportLedger } from "./export-ledger.ts";
 

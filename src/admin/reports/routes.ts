@@ -6,7 +6,9 @@ import { statementOf } from "../accounts/statement.ts";
 import { statementView } from "../accounts/statement-schema.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
-import { findKey } from "../keys/find-key.ts";
+import { AdminError } from "../formats/admin-error.ts";
+import { oneOf, pageOf, text, when } from "../formats/shapes.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { keyView } from "../keys/key-list.ts";
 import { chosenRange, momentOf } from "../moments.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../requests/exchange-document.ts";
@@ -18,11 +20,7 @@ import {
   exchangeView,
   requestOutcomes,
 } from "../requests/schema.ts";
-import { AdminError } from "../routes/admin-error.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
-import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
-import { setupSteps } from "../system/setup.ts";
-import { setupStepView } from "../system/setup-schema.ts";
 import { overviews } from "./overview.ts";
 import { type ChartStep, chartSteps, overviewRanges, overviewView, usageView } from "./schema.ts";
 import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
@@ -101,7 +99,6 @@ const onlyOwnFigures = () =>
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overviewOf = overviews(deps);
-  const stepsOfSetup = setupSteps(deps);
   const keyOf = (id: string) => deps.keys.byId(id) ?? null;
   return [
     get(
@@ -112,12 +109,6 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushRequestLog();
         return overviewOf(query.range);
       },
-    ),
-    get(
-      "/setup",
-      "List the remaining setup steps of a new gateway, with a command for each",
-      { answers: listOf(setupStepView) },
-      async () => ({ data: await stepsOfSetup() }),
     ),
     get(
       "/usage",

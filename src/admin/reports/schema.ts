@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "../formats/shapes.ts";
+import { inFlightView } from "../requests/schema.ts";
 
 /** The definition of each metric, wherever it is shown. The table in docs/usage-reports.md matches it. */
 const sums = {
@@ -126,16 +127,6 @@ const overviewPointView = Type.Object({
   ...percentiles,
 });
 export type OverviewPointView = Static<typeof overviewPointView>;
-
-const inFlightView = Type.Object({
-  id: Type.String(),
-  key_prefix: Type.String(),
-  model: Type.String(),
-  route: Type.String(),
-  stream: Type.Boolean(),
-  age_ms: durationMs,
-});
-export type InFlightView = Static<typeof inFlightView>;
 
 export const overviewView = Type.Object({
   range: oneOf(overviewRanges),

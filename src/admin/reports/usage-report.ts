@@ -3,7 +3,7 @@ import type { KeyRing } from "../../keys/keyring.ts";
 import { dimensionNames, dimensionOf, type GroupedTotals } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import type { OperationContext } from "../context.ts";
-import { findKey } from "../keys/find-key.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { type ChosenRange, iso } from "../moments.ts";
 import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
 import { stepFor, usageChart } from "./usage-chart.ts";

@@ -9,8 +9,8 @@ import { shellWord } from "../../base/text/shell-word.ts";
 import type { Settings } from "../../config/settings.ts";
 import { boundOf, labelValue } from "../../ledger/value-caps.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
-import { capName } from "../keys/cap-text.ts";
-import type { CapView, KeyView } from "../keys/schema.ts";
+import { capName } from "../key-terms/cap-text.ts";
+import type { CapView, KeyView } from "../key-terms/schema.ts";
 
 /** Advice by error code, if it does not depend on the key. */
 const byCode: Readonly<Record<string, string>> = {

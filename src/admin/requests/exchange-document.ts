@@ -4,7 +4,7 @@ import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Entry, KeyRecord, ListedExchange } from "../../store/store.ts";
-import type { KeyView } from "../keys/schema.ts";
+import type { KeyView } from "../key-terms/schema.ts";
 import { iso } from "../moments.ts";
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";

@@ -2,7 +2,7 @@ import { outputTokensOf } from "../../base/money/rates.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
-import type { KeyView } from "../keys/schema.ts";
+import type { KeyView } from "../key-terms/schema.ts";
 import { adviceFor } from "./exchange-advice.ts";
 
 /** Explains why an exchange ended as it did, and what to do about it given the key's current state. */

@@ -1,5 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, counted, durationMs, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import {
+  count,
+  counted,
+  durationMs,
+  figure,
+  flag,
+  moment,
+  nullable,
+  oneOf,
+  text,
+} from "../formats/shapes.ts";
 
 const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
 export const requestOutcomes = [...outcomes, "rejected"] as const;
@@ -172,3 +182,13 @@ const tailView = Type.Object({
   attempts: count,
 });
 export type TailView = Static<typeof tailView>;
+
+export const inFlightView = Type.Object({
+  id: Type.String(),
+  key_prefix: Type.String(),
+  model: Type.String(),
+  route: Type.String(),
+  stream: Type.Boolean(),
+  age_ms: durationMs,
+});
+export type InFlightView = Static<typeof inFlightView>;

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { plural } from "../../base/text/plural.ts";
-import { findKey } from "../keys/find-key.ts";
+import { count, moment, nullable, text } from "../formats/shapes.ts";
+import { findKey } from "../key-terms/find-key.ts";
 import { isoOrNull } from "../moments.ts";
 import { type AdminRoute, get, remove } from "../routes/route.ts";
-import { count, moment, nullable, text } from "../routes/shapes.ts";
 
 const ofKey = Type.Object({ key: text("A key's id, prefix or unique label.") });
 

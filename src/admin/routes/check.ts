@@ -7,8 +7,8 @@ import { sentence } from "../../base/text/sentence.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-request.ts";
+import { AdminError } from "../formats/admin-error.ts";
 import { isoMs } from "../moments.ts";
-import { AdminError } from "./admin-error.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && isoMs(text) !== null);
 

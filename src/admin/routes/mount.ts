@@ -1,13 +1,14 @@
 import type { Elysia } from "elysia";
-import { admit, admitAsMember, admitKey, bearerOf } from "../auth/guard.ts";
-import type { Caller } from "../auth/identity.ts";
-import type { Role } from "../auth/roles.ts";
+import { accessError } from "../access/access-error.ts";
+import { admit, admitAsMember, admitKey, bearerOf } from "../access/guard.ts";
+import type { Caller } from "../access/identity.ts";
+import type { Role } from "../access/roles.ts";
 import type { AdminDeps } from "../deps.ts";
-import { unknownKey } from "../keys/find-key.ts";
-import { AdminError, accessError, expectedError, json, notFound, refusalResponse } from "./admin-error.ts";
+import { AdminError, expectedError, json, notFound, refusalResponse } from "../formats/admin-error.ts";
+import { gzipped } from "../formats/gzip.ts";
+import { isLong } from "../formats/json-parts.ts";
+import { unknownKey } from "../key-terms/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
-import { gzipped } from "./gzip.ts";
-import { isLong } from "./json-parts.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
 /**

@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Settings } from "../../config/settings.ts";
-import type { LimitedRead } from "../auth/guard.ts";
-import type { Caller } from "../auth/identity.ts";
-import type { Role } from "../auth/roles.ts";
+import type { LimitedRead } from "../access/guard.ts";
+import type { Caller } from "../access/identity.ts";
+import type { Role } from "../access/roles.ts";
 import type { AdminDeps } from "../deps.ts";
-import { nothing } from "./shapes.ts";
+import { nothing } from "../formats/shapes.ts";
 
 /** An authenticated call with a validated query and body. */
 export interface AdminCall<Query = unknown, Body = unknown> {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { alertKindNames } from "../../alerts/alert.ts";
-import { body, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const acknowledged = Type.Object({
   by: text("Who has seen it, as the audit log names them."),

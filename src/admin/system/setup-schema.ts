@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { nullable, oneOf, text } from "../routes/shapes.ts";
+import { nullable, oneOf, text } from "../formats/shapes.ts";
 
 export const setupSteps = ["provider", "key", "request", "reachable", "backup"] as const;
 

@@ -1,5 +1,5 @@
 import type { AccountView, EnteredAccount } from "../../admin/accounts/schema.ts";
-import type { CapsBody } from "../../admin/keys/schema.ts";
+import type { CapsBody } from "../../admin/key-terms/schema.ts";
 import { keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { balanceText, capText, showAccount } from "../account-output.ts";

@@ -1,4 +1,4 @@
-import type { AdminTokenView, IssuedAdminTokenView } from "../../admin/system/schema.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "../../admin/auth/schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { argument, choiceOption, commandGroup, requiredOption } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";

@@ -1,4 +1,4 @@
-import type { KeyView } from "../../admin/keys/schema.ts";
+import type { KeyView } from "../../admin/key-terms/schema.ts";
 import type { DeletedResponsesView, StoredResponsesView } from "../../admin/responses/routes.ts";
 import { plural } from "../../base/text/plural.ts";
 import { size } from "../../base/text/size.ts";

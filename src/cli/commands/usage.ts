@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { AccountView } from "../../admin/accounts/schema.ts";
-import type { KeyView } from "../../admin/keys/schema.ts";
+import type { KeyView } from "../../admin/key-terms/schema.ts";
 import type { ChosenRange } from "../../admin/moments.ts";
 import type { UsageRowView, UsageTotalsView, UsageView } from "../../admin/reports/schema.ts";
 import { dimensionText, readDimensions } from "../../admin/reports/usage-report.ts";

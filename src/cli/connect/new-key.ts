@@ -1,4 +1,4 @@
-import type { IssuedKeyView } from "../../admin/keys/schema.ts";
+import type { IssuedKeyView } from "../../admin/key-terms/schema.ts";
 import { addressFor, type ClientId } from "../../base/models/client-snippets.ts";
 import { preferredModel } from "../../base/models/preferred-model.ts";
 import { findIssuedConnection, type OfferedModel } from "./find-connection.ts";

@@ -1,6 +1,6 @@
 import { version } from "../../../package.json";
-import type { LocalOperations } from "../../admin/routes/local.ts";
-import { userHeader } from "../../admin/routes/local.ts";
+import type { LocalOperations } from "../../admin/api/local.ts";
+import { userHeader } from "../../admin/api/local.ts";
 import { systemClock } from "../../base/clock.ts";
 import { once } from "../../base/once.ts";
 import { knownSecrets } from "../../base/secrets/secrets.ts";
@@ -45,7 +45,7 @@ export class OwnProcess implements Transport {
 
   static async open(here: OpenedHere): Promise<OwnProcess> {
     const { dir, address, options, terminal, locks = false } = here;
-    const { operationsWithoutGateway } = await import("../../admin/routes/without-gateway.ts");
+    const { operationsWithoutGateway } = await import("../../admin/api/without-gateway.ts");
     const opened = new AsyncDisposableStack();
     try {
       const store = await (address === null

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { userHeader } from "../../admin/routes/local.ts";
+import { userHeader } from "../../admin/api/local.ts";
 import { commandSocket, type GatewayHello, helloPath } from "../../base/system/command-socket.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { CommandError } from "../terminal/terminal.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type RunningConfig, runningConfigOf } from "../../admin/config/config-text.ts";
-import type { KnownNames } from "../../admin/keys/known-names.ts";
+import type { KnownNames } from "../../admin/key-terms/known-names.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { EndedSessionView, ErrorView, SessionView } from "../../admin/system/schema.ts";
+import type { EndedSessionView, SessionView } from "../../admin/auth/schema.ts";
+import type { ErrorView } from "../../admin/formats/shapes.ts";
 import { isSelfServicePage } from "./router.ts";
 
 export const adminBase = "/admin/api/v1";

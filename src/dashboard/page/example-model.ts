@@ -1,4 +1,4 @@
-import type { KeyView } from "../../admin/keys/schema.ts";
+import type { KeyView } from "../../admin/key-terms/schema.ts";
 import type { ModelBriefView } from "../../admin/models/schema.ts";
 import type { ClientId } from "../../base/models/client-snippets.ts";
 import { preferredModel } from "../../base/models/preferred-model.ts";

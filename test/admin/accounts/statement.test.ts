@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { StatementView } from "../../../src/admin/accounts/statement-schema.ts";
-import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
+import type { IssuedKeyView } from "../../../src/admin/key-terms/schema.ts";
 import { settleItem } from "../../store/fixtures.ts";
 import { startAdmin } from "../routes/fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { actorName } from "../../../src/admin/auth/actor.ts";
-import type { Page } from "../../../src/admin/routes/shapes.ts";
+import { actorName } from "../../../src/admin/access/actor.ts";
+import type { Page } from "../../../src/admin/formats/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { adminBase } from "../../../src/base/requests/admin-base.ts";
 import { signIn, startAdmin } from "../routes/fixtures.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isToken, loadAdminToken, type TokenStore } from "../../../src/admin/auth/admin-token.ts";
+import { isToken, loadAdminToken, type TokenStore } from "../../../src/admin/access/admin-token.ts";
 import { hashSecret } from "../../../src/keys/secret.ts";
 import type { FirstAdminToken } from "../../../src/store/admin-records.ts";
 

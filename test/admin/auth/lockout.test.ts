@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
-import { Lockout } from "../../../src/admin/auth/lockout.ts";
-import { accessError } from "../../../src/admin/routes/admin-error.ts";
+import { accessError } from "../../../src/admin/access/access-error.ts";
+import { Lockout } from "../../../src/admin/access/lockout.ts";
 import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { FakeClock } from "../../support/clock.ts";
 

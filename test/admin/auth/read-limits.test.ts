@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ReadLimits } from "../../../src/admin/auth/read-limits.ts";
+import { ReadLimits } from "../../../src/admin/access/read-limits.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 const running = new AbortController().signal;

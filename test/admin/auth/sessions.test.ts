@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import { Sessions } from "../../../src/admin/access/sessions.ts";
 import { testEachStore } from "../../store/each-store.ts";
 import { FakeClock } from "../../support/clock.ts";
 

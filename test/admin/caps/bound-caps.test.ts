@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { capsOfAccounts, capsOfKeys } from "../../../src/admin/caps/bound-caps.ts";
+import { capsOfAccounts, capsOfKeys } from "../../../src/admin/key-terms/bound-caps.ts";
 import { msPerDay } from "../../../src/base/clock.ts";
 import { knownBounds } from "../../../src/ledger/bound-value-caps.ts";
 import type { NewValueCap } from "../../../src/store/store.ts";

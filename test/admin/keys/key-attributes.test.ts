@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test";
 import { Command } from "commander";
 import type { OperationContext } from "../../../src/admin/context.ts";
+import { attributesFromBody } from "../../../src/admin/key-terms/key-document.ts";
 import { updateKey } from "../../../src/admin/keys/change-key.ts";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
-import { attributesFromBody } from "../../../src/admin/keys/key-document.ts";
 import {
   type AttributeKind,
   type KeyAttribute,

@@ -1,5 +1,5 @@
+import type { KeyView } from "../../../src/admin/key-terms/schema.ts";
 import { keyView } from "../../../src/admin/keys/key-list.ts";
-import type { KeyView } from "../../../src/admin/keys/schema.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { storedSummaries } from "../../../src/ledger/stored-accounts.ts";
 import type { KeyRecord, Store } from "../../../src/store/store.ts";

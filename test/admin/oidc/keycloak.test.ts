@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { EndedSessionView, SessionView } from "../../../src/admin/system/schema.ts";
+import type { EndedSessionView, SessionView } from "../../../src/admin/auth/schema.ts";
 import { freePort } from "../../support/free-port.ts";
 import { newFolder } from "../../support/new-folder.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Page } from "../../../src/admin/routes/shapes.ts";
-import type { AuditView, SessionView } from "../../../src/admin/system/schema.ts";
+import type { SessionView } from "../../../src/admin/auth/schema.ts";
+import type { Page } from "../../../src/admin/formats/shapes.ts";
+import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
 import { Browser } from "./browser.ts";

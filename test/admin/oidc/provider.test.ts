@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
-import type { SessionView } from "../../../src/admin/system/schema.ts";
+import type { SessionView } from "../../../src/admin/auth/schema.ts";
 import { freePort } from "../../support/free-port.ts";
 import { startSluice } from "../../support/sluice.ts";
 import { Browser } from "./browser.ts";

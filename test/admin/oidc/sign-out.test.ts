@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SignJWT } from "jose";
-import type { EndedSessionView, SessionView } from "../../../src/admin/system/schema.ts";
+import type { EndedSessionView, SessionView } from "../../../src/admin/auth/schema.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
 import { Browser } from "./browser.ts";
 import { clientId, clientSecret, startIssuer } from "./issuer.ts";

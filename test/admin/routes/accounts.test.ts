@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { createAccount } from "../../../src/admin/accounts/accounts.ts";
 import type { AccountList, AccountView } from "../../../src/admin/accounts/schema.ts";
 import type { StatementView } from "../../../src/admin/accounts/statement-schema.ts";
-import type { IssuedKeyView, KeyView } from "../../../src/admin/keys/schema.ts";
-import type { ErrorView } from "../../../src/admin/system/schema.ts";
+import type { ErrorView } from "../../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView, KeyView } from "../../../src/admin/key-terms/schema.ts";
 import { holdFor } from "../../ledger/fixtures.ts";
 import { type AdminServer, startAdmin, token } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { CapByValueView, CapDetailView } from "../../../src/admin/caps/schema.ts";
-import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
-import type { ErrorView } from "../../../src/admin/system/schema.ts";
+import type { ErrorView } from "../../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView } from "../../../src/admin/key-terms/schema.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 async function refused(admin: AdminServer, path: string, body: unknown, method = "POST"): Promise<string> {

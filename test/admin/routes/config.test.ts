@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import type { ConfigCheckView, ConfigReloadView, ConfigTextView } from "../../../src/admin/config/schema.ts";
-import type { Page } from "../../../src/admin/routes/shapes.ts";
+import type { Page } from "../../../src/admin/formats/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { type AdminServer, startAdmin, tracingSecret } from "./fixtures.ts";
 

@@ -4,8 +4,8 @@ import {
   personName,
   refreshSignIn,
   rejectSignInLosses,
-} from "../../../src/admin/auth/lost-sign-ins.ts";
-import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/keys/schema.ts";
+} from "../../../src/admin/access/lost-sign-ins.ts";
+import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/key-terms/schema.ts";
 import type { OidcSettings } from "../../../src/config/settings.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 

@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Elysia } from "elysia";
-import { guardLimits } from "../../../src/admin/auth/guard-limits.ts";
-import { ProxySignIns } from "../../../src/admin/auth/proxy-sign-ins.ts";
-import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import { guardLimits } from "../../../src/admin/access/guard-limits.ts";
+import { ProxySignIns } from "../../../src/admin/access/proxy-sign-ins.ts";
+import { Sessions } from "../../../src/admin/access/sessions.ts";
+import { adminRoutes, memberRoutes } from "../../../src/admin/api/admin.ts";
 import type { Connections, UnmountedDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
-import { adminRoutes, memberRoutes } from "../../../src/admin/routes/admin.ts";
 import { adminBase } from "../../../src/base/requests/admin-base.ts";
 import { checkConfig } from "../../../src/cli/check-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";

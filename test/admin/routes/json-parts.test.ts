@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isLong, jsonParts, jsonStream } from "../../../src/admin/routes/json-parts.ts";
+import { isLong, jsonParts, jsonStream } from "../../../src/admin/formats/json-parts.ts";
 
 const lines = Array.from({ length: 5_000 }, (_, index) => ({
   model: `model "${index}"`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/keys/schema.ts";
-import type { ErrorView } from "../../../src/admin/system/schema.ts";
+import type { ErrorView } from "../../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/key-terms/schema.ts";
 import { holdFor } from "../../ledger/fixtures.ts";
 import { startAdmin } from "./fixtures.ts";
 

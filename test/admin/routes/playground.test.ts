@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { AccountView } from "../../../src/admin/accounts/schema.ts";
-import type { IssuedKeyView, KeyList } from "../../../src/admin/keys/schema.ts";
+import type { IssuedKeyView, KeyList } from "../../../src/admin/key-terms/schema.ts";
 import type { PlaygroundView } from "../../../src/admin/playground/schema.ts";
 import { hashSecret } from "../../../src/keys/secret.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
+import type { ErrorView, Page } from "../../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView } from "../../../src/admin/key-terms/schema.ts";
 import type { ReconciliationView } from "../../../src/admin/reconcile/schema.ts";
-import type { Page } from "../../../src/admin/routes/shapes.ts";
-import type { AuditView, ErrorView } from "../../../src/admin/system/schema.ts";
+import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { attempt } from "../../store/attempts.ts";
 import { settleItem } from "../../store/fixtures.ts";
 import { anthropicUsagePage, openAiUsagePages } from "../reconcile/saved-answers.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { IssuedKeyView, KeyList } from "../../../src/admin/keys/schema.ts";
+import type { Page } from "../../../src/admin/formats/shapes.ts";
+import type { IssuedKeyView, KeyList } from "../../../src/admin/key-terms/schema.ts";
 import type { ModelCheckView, ModelView } from "../../../src/admin/models/schema.ts";
 import type { OverviewView, UsageView } from "../../../src/admin/reports/schema.ts";
 import type { ExchangeDetailView, ExchangeView, TailView } from "../../../src/admin/requests/schema.ts";
-import type { Page } from "../../../src/admin/routes/shapes.ts";
 import type { AuditView, RouteView } from "../../../src/admin/system/schema.ts";
 import { exchangeFacts } from "../../observe/fixtures.ts";
 import { outcomeRecordOf, type SettleItem, settleItem } from "../../store/fixtures.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { mayHoldKeys } from "../../../src/admin/auth/lost-sign-ins.ts";
-import type { IssuedKeyView, KeyList } from "../../../src/admin/keys/schema.ts";
-import type { SessionView } from "../../../src/admin/system/schema.ts";
+import { mayHoldKeys } from "../../../src/admin/access/lost-sign-ins.ts";
+import type { SessionView } from "../../../src/admin/auth/schema.ts";
+import type { IssuedKeyView, KeyList } from "../../../src/admin/key-terms/schema.ts";
 import { keyRecord } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { isStillAdmitted } from "../../../src/admin/auth/guard.ts";
+import { isStillAdmitted } from "../../../src/admin/access/guard.ts";
+import type { ErrorView } from "../../../src/admin/formats/shapes.ts";
 import { tailResponse } from "../../../src/admin/live/tail.ts";
-import type { ErrorView } from "../../../src/admin/system/schema.ts";
 import { exchangeFacts } from "../../observe/fixtures.ts";
 import { waitFor } from "../../support/wait.ts";
 import { startAdmin, token } from "./fixtures.ts";

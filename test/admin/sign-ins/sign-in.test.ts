@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { followSignIns } from "../../../src/admin/auth/lost-sign-ins.ts";
-import type { KeyList } from "../../../src/admin/keys/schema.ts";
+import { followSignIns } from "../../../src/admin/access/lost-sign-ins.ts";
+import type { KeyList } from "../../../src/admin/key-terms/schema.ts";
 import { hasKeyForm } from "../../../src/keys/secret.ts";
 import { memberKeys, SignInWorld } from "./fixtures.ts";
 

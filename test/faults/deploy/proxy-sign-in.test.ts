@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import type { KeyList } from "../../../src/admin/keys/schema.ts";
-import type { SessionView } from "../../../src/admin/system/schema.ts";
+import type { SessionView } from "../../../src/admin/auth/schema.ts";
+import type { KeyList } from "../../../src/admin/key-terms/schema.ts";
 import { Browser } from "../../admin/oidc/browser.ts";
 import { clientId, clientSecret, startIssuer } from "../../admin/oidc/issuer.ts";
 import { freePort } from "../../support/free-port.ts";

@@ -5,10 +5,10 @@ import { hashSecret } from "../../../keys/secret.ts";
 import { addressBlock } from "../../../limits/address.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import type { KeyMode } from "../../../store/store.ts";
+import type { Caller } from "../../access/identity.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { membersKey } from "../../keys/members-key.ts";
-import type { Caller } from "../identity.ts";
 import { checkSignIn } from "../sign-ins/sign-in-key.ts";
 import { ownCaller } from "./device-keys.ts";
 

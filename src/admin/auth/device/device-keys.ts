@@ -1,13 +1,13 @@
 import type { IssuedKey } from "../../../keys/issue.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
+import { memberOf } from "../../access/guard.ts";
+import type { Caller, PersonIdentity } from "../../access/identity.ts";
+import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { creationDetail } from "../../keys/change-detail.ts";
+import { creationDetail } from "../../key-terms/change-detail.ts";
 import { createMembersKey } from "../../keys/members-key.ts";
-import { memberOf } from "../guard.ts";
-import type { Caller, PersonIdentity } from "../identity.ts";
-import { mayHoldKeys } from "../lost-sign-ins.ts";
 import { beginSignIn } from "../sign-ins/begin.ts";
 import type { TokenPair } from "../sign-ins/tokens.ts";
 

@@ -1,5 +1,5 @@
 import type { AdminDeps } from "../../deps.ts";
-import { json } from "../../routes/admin-error.ts";
+import { json } from "../../formats/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
 
 export type Form = ReadonlyMap<string, string>;

@@ -1,7 +1,7 @@
 import type { DeviceGrant } from "../../../store/device-records.ts";
-import { AdminError, notFound } from "../../routes/admin-error.ts";
+import { originInBrowser } from "../../access/origin.ts";
+import { AdminError, notFound } from "../../formats/admin-error.ts";
 import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.ts";
-import { originInBrowser } from "../origin.ts";
 import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";
 import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.ts";
 

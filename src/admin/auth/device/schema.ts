@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { body, flag, moment, nullable, oneOf, text } from "../../routes/shapes.ts";
+import { body, flag, moment, nullable, oneOf, text } from "../../formats/shapes.ts";
 
 const userCode = Type.String({ minLength: 1, maxLength: 32, description: "As the terminal shows it." });
 

@@ -1,6 +1,6 @@
 import type { Elysia } from "elysia";
 import type { AdminDeps } from "../../deps.ts";
-import { json, notFound } from "../../routes/admin-error.ts";
+import { json, notFound } from "../../formats/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
 import { answeringErrors } from "../../routes/mount.ts";
 import { causeText, reportFailure } from "./failures.ts";

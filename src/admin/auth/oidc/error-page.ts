@@ -1,5 +1,5 @@
 import { newId } from "../../../base/id.ts";
-import { answerHeaders } from "../../routes/admin-error.ts";
+import { answerHeaders } from "../../formats/admin-error.ts";
 
 export const home = "/admin";
 

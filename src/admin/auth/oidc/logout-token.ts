@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { issuerName } from "../guard.ts";
-import type { ProviderSession, Session } from "../sessions.ts";
+import { issuerName } from "../../access/guard.ts";
+import type { ProviderSession, Session } from "../../access/sessions.ts";
 
 /** OpenID Connect Back-Channel Logout 1.0: the provider's signed notice that a person was signed out there. */
 export interface LogoutToken {

@@ -9,10 +9,10 @@ import { tightestCap } from "../../../gateway/endpoints/usage-summary.ts";
 import { hasKeyForm } from "../../../keys/secret.ts";
 import { knownBounds } from "../../../ledger/bound-value-caps.ts";
 import type { KeyMode, SignIn } from "../../../store/store.ts";
+import { bearerOf } from "../../access/guard.ts";
+import type { PersonIdentity } from "../../access/identity.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { json } from "../../routes/admin-error.ts";
-import { bearerOf } from "../guard.ts";
-import type { PersonIdentity } from "../identity.ts";
+import { json } from "../../formats/admin-error.ts";
 import { managedSettingsFor } from "./managed-settings.ts";
 
 interface AgentCall {

@@ -2,10 +2,10 @@ import { msPerDay } from "../../../base/clock.ts";
 import { newId } from "../../../base/id.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
+import { auditEnds, describe, gatewayItself } from "../../access/end-sign-ins.ts";
+import type { PersonIdentity } from "../../access/identity.ts";
+import { personName } from "../../access/lost-sign-ins.ts";
 import type { AdminDeps } from "../../deps.ts";
-import type { PersonIdentity } from "../identity.ts";
-import { personName } from "../lost-sign-ins.ts";
-import { auditEnds, describe, gatewayItself } from "./end.ts";
 import { checkSignIn, signInKey } from "./sign-in-key.ts";
 import { accessOf, mintFirst, type TokenPair } from "./tokens.ts";
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
-import { isFor, type Person } from "../person.ts";
+import { isFor, type Person } from "../../access/person.ts";
 
 export interface ManagedDocument {
   readonly uuid: string;

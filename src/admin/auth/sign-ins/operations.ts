@@ -1,9 +1,9 @@
 import { asCompared } from "../../../config/admin.ts";
 import type { SignIn } from "../../../store/store.ts";
+import { type Ender, endSignIns } from "../../access/end-sign-ins.ts";
+import type { PersonIdentity } from "../../access/identity.ts";
 import { invalidInput, type OperationContext, OperationError } from "../../context.ts";
 import { iso } from "../../moments.ts";
-import type { PersonIdentity } from "../identity.ts";
-import { type Ender, endSignIns } from "./end.ts";
 import type { RevokeBody, SignInView } from "./schema.ts";
 
 /** The latest first, those that have ended among them. */

@@ -1,9 +1,9 @@
 import { familyOf, hashSecret } from "../../../keys/secret.ts";
 import type { RefreshableSignIn, SignInEndReason } from "../../../store/store.ts";
+import { describe, endSignIns, endTexts, gatewayItself } from "../../access/end-sign-ins.ts";
+import type { PersonIdentity } from "../../access/identity.ts";
+import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
 import type { AdminDeps } from "../../deps.ts";
-import type { PersonIdentity } from "../identity.ts";
-import { mayHoldKeys } from "../lost-sign-ins.ts";
-import { describe, endSignIns, endTexts, gatewayItself } from "./end.ts";
 import { formerPair, mintNext, stateAfter, type TokenPair } from "./tokens.ts";
 
 /** Two processes that share a file send the same token at once, and answers get lost. */

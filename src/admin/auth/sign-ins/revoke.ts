@@ -1,7 +1,7 @@
 import { familyOf, hashSecret } from "../../../keys/secret.ts";
 import type { SignIn } from "../../../store/store.ts";
+import { endSignIns } from "../../access/end-sign-ins.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { endSignIns } from "./end.ts";
 
 /** Signs out: either token ends its sign-in, and no other. A key is not revoked. */
 export async function revokeToken(deps: AdminDeps, token: string, address: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { signInEndReasons } from "../../../store/sign-in-records.ts";
-import { body, counted, listOf, moment, nullable, oneOf, text } from "../../routes/shapes.ts";
+import { body, counted, listOf, moment, nullable, oneOf, text } from "../../formats/shapes.ts";
 
 export const signInView = Type.Object({
   id: text("`sgn_…`."),

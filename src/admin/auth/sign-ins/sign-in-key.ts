@@ -1,15 +1,15 @@
 import { newId } from "../../../base/id.ts";
 import { effectiveStatus } from "../../../keys/keyring.ts";
 import { type KeyMode, type KeyRecord, StoreError } from "../../../store/store.ts";
+import type { PersonIdentity } from "../../access/identity.ts";
+import { mayHoldKeys, personName, refreshSignIn } from "../../access/lost-sign-ins.ts";
+import { memberKeyTerms } from "../../access/person.ts";
 import { findAccount } from "../../accounts/accounts.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { creationDetail } from "../../keys/change-detail.ts";
+import { creationDetail } from "../../key-terms/change-detail.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
 import { specFor } from "../../keys/members-key.ts";
-import type { PersonIdentity } from "../identity.ts";
-import { mayHoldKeys, personName, refreshSignIn } from "../lost-sign-ins.ts";
-import { memberKeyTerms } from "../person.ts";
 
 /**
  * All sign-ins of a person use one key, created at the first: with a key for each, signing in again would reset the

@@ -54,7 +54,7 @@ async function withOutsideWarnings(
   options: ConfigOptions,
   terminal: Terminal,
 ): Promise<CheckedConfig> {
-  const { lossesText } = await import("../../../admin/auth/lost-sign-ins.ts");
+  const { lossesText } = await import("../../../admin/access/lost-sign-ins.ts");
   const suspended = lossesText(await lossesOnDisk(checked, options, terminal));
   const losses = suspended === null ? [] : [`admin: ${suspended}`];
   const provider = await identityProviderWarning(checked);

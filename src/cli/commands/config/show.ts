@@ -70,7 +70,7 @@ export function configDiffCommand(terminal: Terminal): Command {
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");
       const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
-      const { lossesText } = await import("../../../admin/auth/lost-sign-ins.ts");
+      const { lossesText } = await import("../../../admin/access/lost-sign-ins.ts");
       const running = readRunningConfig(options, terminal);
       const { env, cwd } = terminal;
       const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });

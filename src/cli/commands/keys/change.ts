@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import type { CapsBody, IssuedKeyView, KeyChangesBody, KeyView } from "../../../admin/keys/schema.ts";
+import type { CapsBody, IssuedKeyView, KeyChangesBody, KeyView } from "../../../admin/key-terms/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import { creditsFromNano } from "../../../base/money/money.ts";

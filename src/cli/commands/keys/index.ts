@@ -1,4 +1,4 @@
-import type { EnteredKey, KeyStatusView, KeyView } from "../../../admin/keys/schema.ts";
+import type { EnteredKey, KeyStatusView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { balanceText } from "../../account-output.ts";
 import { adjustFields, type CreditFields, topUpFields } from "../../credit-fields.ts";
 import { argument, commandGroup } from "../../help.ts";

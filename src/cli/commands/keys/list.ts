@@ -1,5 +1,5 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { CapView, KeyView, ListedKeyView } from "../../../admin/keys/schema.ts";
+import type { CapView, KeyView, ListedKeyView } from "../../../admin/key-terms/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { knownUse, leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";

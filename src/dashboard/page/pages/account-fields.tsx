@@ -1,5 +1,5 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { tagsText } from "../../../base/requests/labels.ts";
 import { choicesOf } from "../parts/choose.tsx";

@@ -1,8 +1,8 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { StatementView } from "../../../admin/accounts/statement-schema.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { UsageView } from "../../../admin/reports/schema.ts";
 import type { EntryView } from "../../../admin/requests/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";

@@ -1,4 +1,4 @@
-import type { CapsBody, CapView, KeyView } from "../../../admin/keys/schema.ts";
+import type { CapsBody, CapView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { wholeFromText } from "../../../base/text/typed-number.ts";
 import { Button } from "../parts/button.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";

@@ -1,5 +1,5 @@
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
 import { routeName } from "../format.ts";

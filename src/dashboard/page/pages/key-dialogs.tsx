@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
-import type { IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
+import type { IssuedKeyView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { balanceText, keyBalance } from "../parts/balance.tsx";

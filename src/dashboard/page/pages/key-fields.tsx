@@ -1,4 +1,4 @@
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import { modelChoices, useModels } from "../model-list.ts";
 import { Button } from "../parts/button.tsx";
 import { ComboBox } from "../parts/combo-box.tsx";

@@ -1,4 +1,4 @@
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import {
   type AttributeKind,
   type KeyAttribute,

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountList } from "../../../admin/accounts/schema.ts";
-import type { CapView, KeyView } from "../../../admin/keys/schema.ts";
+import type { CapView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";

@@ -1,4 +1,4 @@
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import type { UsageRowView, UsageTotalsView, UsageView } from "../../../admin/reports/schema.ts";
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";

@@ -1,7 +1,7 @@
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import type { UsageView } from "../../../admin/reports/schema.ts";
 import type { EntryView, ExchangeView } from "../../../admin/requests/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { KeyStatus } from "../parts/badge.tsx";

@@ -1,4 +1,4 @@
-import type { KeyList, ListedKeyView } from "../../../admin/keys/schema.ts";
+import type { KeyList, ListedKeyView } from "../../../admin/key-terms/schema.ts";
 import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";

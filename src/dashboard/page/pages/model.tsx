@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { DeploymentView, ModelCheckView, ModelView } from "../../../admin/models/schema.ts";
 import type { UsageView } from "../../../admin/reports/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { abilitiesOf } from "../../../base/models/model-uses.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";

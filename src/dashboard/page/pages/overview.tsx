@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { OverviewPointView, OverviewRange, OverviewView } from "../../../admin/reports/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { axisDuration, count, credits, duration, rate, shortCount, timeRange } from "../format.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
-import type { KeyList, KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyList, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, session, useAnswer, useLoaded } from "../api.ts";
 import { accountBalance, balanceText, keyBalance } from "../parts/balance.tsx";
 import { ComboField } from "../parts/combo-box.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { ModelBriefView } from "../../../admin/models/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
 import { tryParse } from "../../../base/json.ts";
 import { useAnswer } from "../api.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ConfigTextView } from "../../../admin/config/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import type { AuditView, HealthView, NodeView } from "../../../admin/system/schema.ts";
 import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";

@@ -1,5 +1,5 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { BoundCapView, CapView, KeyView } from "../../../admin/keys/schema.ts";
+import type { BoundCapView, CapView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { knownUse, leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";

@@ -1,4 +1,4 @@
-import type { CapView, KeyView } from "../../../admin/keys/schema.ts";
+import type { CapView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { billedUnit } from "../../../base/text/plural.ts";
 import { credits, shortCount, zonedMinute } from "../format.ts";
 import { UsedMeter } from "./used-meter.tsx";

@@ -1,4 +1,4 @@
-import type { Page } from "../../../admin/routes/shapes.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import { csvLine } from "../../../base/text/csv.ts";
 import { api, type Query, retryWhenLimited } from "../api.ts";
 import { Button } from "./button.tsx";

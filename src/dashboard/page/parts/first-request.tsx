@@ -1,4 +1,4 @@
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
 import { exampleModel } from "../example-model.ts";
 import { useModels } from "../model-list.ts";

@@ -1,4 +1,4 @@
-import type { IssuedKeyView } from "../../../admin/keys/schema.ts";
+import type { IssuedKeyView } from "../../../admin/key-terms/schema.ts";
 import { goTo, hrefOf } from "../router.ts";
 import { Snippets } from "../self-service/snippets.tsx";
 import { Button } from "./button.tsx";

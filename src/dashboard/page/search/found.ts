@@ -1,5 +1,5 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import { matchesOf } from "../parts/combo-matches.ts";
 import { hrefOf, modelHref } from "../router.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { AccountList } from "../../../admin/accounts/schema.ts";
-import type { KeyList } from "../../../admin/keys/schema.ts";
+import type { KeyList } from "../../../admin/key-terms/schema.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { useModels } from "../model-list.ts";
 import { Button } from "../parts/button.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import type { IssuedKeyView, KeyList, KeyView } from "../../../admin/keys/schema.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
+import type { IssuedKeyView, KeyList, KeyView } from "../../../admin/key-terms/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { api, session, showKey, shownKey, signOut, useAnswer } from "../api.ts";
 import { OpenExchange } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";

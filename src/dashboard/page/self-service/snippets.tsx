@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import {
   addressFor,
   type ClientId,

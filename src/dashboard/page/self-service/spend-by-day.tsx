@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import type { UsageView } from "../../../admin/reports/schema.ts";
 import { credits, shortCount } from "../format.ts";
 import { Chart } from "../parts/chart.tsx";

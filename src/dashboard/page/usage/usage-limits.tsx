@@ -1,5 +1,5 @@
 import type { AccountList } from "../../../admin/accounts/schema.ts";
-import type { CapView, KeyList, KeyView } from "../../../admin/keys/schema.ts";
+import type { CapView, KeyList, KeyView } from "../../../admin/key-terms/schema.ts";
 import { periodStart } from "../../../base/money/period.ts";
 import { api, useLoaded } from "../api.ts";
 import { credits, date, shortCount } from "../format.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { Gates } from "../../limits/concurrency.ts";
 import { RateLimiter } from "../../limits/rate-limiter.ts";
-import { AdminError, clientGone } from "../routes/admin-error.ts";
+import { AdminError, clientGone } from "../formats/admin-error.ts";
 import type { LimitedRead, ReadGuard } from "./guard.ts";
 
 /** For one key or person. Reports read much of the ledger, and a dashboard page requests three at once. */

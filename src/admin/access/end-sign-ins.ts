@@ -1,5 +1,5 @@
-import type { SignIn, SignInEndReason } from "../../../store/store.ts";
-import type { OperationContext } from "../../context.ts";
+import type { SignIn, SignInEndReason } from "../../store/store.ts";
+import type { OperationContext } from "../context.ts";
 
 /** Who ended it, for the audit log. */
 export interface Ender {

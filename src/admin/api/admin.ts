@@ -4,20 +4,21 @@ import { once } from "../../base/once.ts";
 import { adminBase } from "../../base/requests/admin-base.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
 import { sentence } from "../../base/text/sentence.ts";
+import { accessError } from "../access/access-error.ts";
+import { admit } from "../access/guard.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
-import { admit } from "../auth/guard.ts";
 import { mountBackchannelLogout } from "../auth/oidc/backchannel-logout.ts";
 import { mountOidc } from "../auth/oidc/routes.ts";
 import { mountMemberSession, mountSession } from "../auth/session-routes.ts";
 import { mountAgentRoutes } from "../auth/sign-ins/agent-routes.ts";
 import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
+import { AdminError, answerHeaders, refusalResponse } from "../formats/admin-error.ts";
+import { keysOnlyRead, mountRoute } from "../routes/mount.ts";
+import { type AdminRoute, isForMembers, roleFor } from "../routes/route.ts";
 import { metricsResponse } from "../system/metrics-response.ts";
-import { AdminError, accessError, answerHeaders, refusalResponse } from "./admin-error.ts";
-import { keysOnlyRead, mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { operationsOf } from "./operations.ts";
-import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
 /** The base path of the self-service page: for members who signed in, and for those who present a key instead. */
 export const memberBase = "/usage/api/v1";

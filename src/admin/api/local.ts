@@ -1,11 +1,11 @@
-import { localName } from "../auth/actor.ts";
+import { localName } from "../access/actor.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps, UnmountedDeps } from "../deps.ts";
-import { AdminError, expectedError, json } from "./admin-error.ts";
-import { checkedQuery } from "./check.ts";
-import { perform } from "./mount.ts";
+import { AdminError, expectedError, json } from "../formats/admin-error.ts";
+import { checkedQuery } from "../routes/check.ts";
+import { perform } from "../routes/mount.ts";
+import { routeAt } from "../routes/route.ts";
 import { operationsOf } from "./operations.ts";
-import { routeAt } from "./route.ts";
 
 /** Performs an operation for a user of this machine. */
 export type LocalOperations = (request: Request) => Promise<Response>;

@@ -1,12 +1,14 @@
 import type { AdminSettings } from "../../config/settings.ts";
-import type { AdminDeps } from "../deps.ts";
 import type { PersonIdentity } from "./identity.ts";
-import { personName, refreshSignIn } from "./lost-sign-ins.ts";
+import { type FollowedSignIns, personName, refreshSignIn } from "./lost-sign-ins.ts";
 
 const refreshEveryMs = 60_000;
 const maxPeople = 10_000;
 
-type RefreshDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges" | "trouble">;
+interface RefreshDeps extends FollowedSignIns {
+  /** Why nothing can be written; null if it can. */
+  trouble(): object | null;
+}
 
 interface SeenPerson {
   readonly identity: string;

@@ -5,6 +5,11 @@ import type { AccountRecord, CapRecord, CapTotals, KeyMode } from "../../store/s
 import { isoOrNull } from "../moments.ts";
 import type { CapView } from "./schema.ts";
 
+/** Credits, or tokens of a budget. */
+export function shown(amount: number, mode: KeyMode): number {
+  return mode === "credit" ? creditsFromNano(amount) : amount;
+}
+
 export function creditDocument({
   purchased,
   used,
@@ -29,13 +34,12 @@ export function budgetDocument(
 /** A cap as JSON, in credits or tokens. */
 export function capDocument(cap: BoundState, mode: KeyMode): CapView {
   const { limit, extra, period, models, used, resetsAtMs } = cap;
-  const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
   return {
-    limit: shown(limit ?? 0),
-    raised_by: shown(extra ?? 0),
+    limit: shown(limit ?? 0, mode),
+    raised_by: shown(extra ?? 0, mode),
     period: period ?? "month",
     models,
-    used: shown(used),
+    used: shown(used, mode),
     resets_at: isoOrNull(resetsAtMs),
   };
 }

@@ -1,4 +1,4 @@
-import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { FormatRegistry, type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
 import { momentText, pastMoment } from "../moments.ts";
 
@@ -65,3 +65,12 @@ export interface Page<Row> {
   readonly data: readonly Row[];
   readonly next_cursor: string | null;
 }
+
+export const errorView = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    param: Type.Optional(Type.String()),
+  }),
+});
+export type ErrorView = Static<typeof errorView>;

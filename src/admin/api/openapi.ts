@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { endedSessionView, errorView, sessionView, signInBody } from "../system/schema.ts";
-import { type AdminRoute, roleFor } from "./route.ts";
+import { endedSessionView, sessionView, signInBody } from "../auth/schema.ts";
+import { errorView } from "../formats/shapes.ts";
+import { type AdminRoute, roleFor } from "../routes/route.ts";
 
 interface ServedRoutes {
   readonly base: string;

@@ -2,12 +2,12 @@ import { plural } from "../../base/text/plural.ts";
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import type { BoundKey } from "../../store/device-records.ts";
-import type { AdminDeps } from "../deps.ts";
+import type { OperationContext } from "../context.ts";
+import { endSignInsOf } from "./end-sign-ins.ts";
 import { isIssuerConfigured, issuerName } from "./guard.ts";
 import type { PersonIdentity } from "./identity.ts";
 import { rolesOf } from "./person.ts";
 import { mayHaveKeys } from "./roles.ts";
-import { endSignInsOf } from "./sign-ins/end.ts";
 
 /** The name that a person's keys are bound to. */
 export function personName({ issuer, user }: PersonIdentity): string {
@@ -18,7 +18,10 @@ export function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): bo
   return isIssuerConfigured(person, settings) && mayHaveKeys(rolesOf(person, settings));
 }
 
-type FollowingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
+export interface FollowedSignIns extends OperationContext {
+  /** Loads what was changed into memory. */
+  applyChanges(): Promise<void>;
+}
 
 /**
  * Suspends keys whose owner can no longer sign in, because they were removed from the lists or their identity provider
@@ -27,7 +30,7 @@ type FollowingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
  * suspended.
  */
 export async function followSignIns(
-  deps: FollowingDeps,
+  deps: FollowedSignIns,
   settings: AdminSettings,
   person?: string,
 ): Promise<number> {
@@ -49,7 +52,7 @@ export async function followSignIns(
 }
 
 /** Returns how many keys it suspended. The loss is recorded first, so that a crash leaves no suspension without a cause. */
-async function suspend(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
+async function suspend(deps: FollowedSignIns, bound: BoundKey): Promise<0 | 1> {
   await deps.store.admin.devices.recordLostSignIn(bound.keyId, bound.status, deps.clock.wallMs());
   if (bound.status !== "active") return 0;
   await deps.store.updateKey(bound.keyId, { status: "suspended" });
@@ -58,7 +61,7 @@ async function suspend(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
 }
 
 /** Returns how many keys are active again. A key that an operator had stopped stays stopped. */
-async function restore(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
+async function restore(deps: FollowedSignIns, bound: BoundKey): Promise<0 | 1> {
   const wasStoppedHere = bound.statusBefore === "active" && bound.status === "suspended";
   if (wasStoppedHere) {
     await deps.store.updateKey(bound.keyId, { status: "active" });
@@ -68,7 +71,7 @@ async function restore(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
   return wasStoppedHere ? 1 : 0;
 }
 
-function audit({ store, clock }: FollowingDeps, bound: BoundKey, action: string, what: string) {
+function audit({ store, clock }: FollowedSignIns, bound: BoundKey, action: string, what: string) {
   const detail = `${ownerOf(bound).user} ${what}`;
   const record = { actor: "sign-in", address: "", action, target: bound.prefix, detail };
   return store.admin.appendAudit({ atMs: clock.wallMs(), ...record });
@@ -76,7 +79,7 @@ function audit({ store, clock }: FollowingDeps, bound: BoundKey, action: string,
 
 /** Updates the person's groups at sign-in: they may have changed since the key was approved. */
 export async function refreshSignIn(
-  deps: FollowingDeps,
+  deps: FollowedSignIns,
   person: PersonIdentity,
   settings: AdminSettings,
 ): Promise<void> {
@@ -93,7 +96,7 @@ export interface SignInLosses {
 
 /** The active keys that `followSignIns` would suspend with these settings. */
 export async function signInLosses(
-  { store }: Pick<AdminDeps, "store">,
+  { store }: Pick<OperationContext, "store">,
   settings: AdminSettings,
 ): Promise<SignInLosses> {
   const bound = await store.admin.devices.listBoundKeys();
@@ -113,7 +116,7 @@ export function lossesText({ keys, people }: SignInLosses): string | null {
 
 /** Throws if these settings would suspend keys: that is rarely meant, and a terminal that lost its key stops working. */
 export async function rejectSignInLosses(
-  deps: Pick<AdminDeps, "store">,
+  deps: Pick<OperationContext, "store">,
   settings: AdminSettings,
 ): Promise<void> {
   const losses = lossesText(await signInLosses(deps, settings));

@@ -5,13 +5,13 @@ import type { ArchiveCalls } from "../../content/thread-messages.ts";
 import { KeyRing } from "../../keys/keyring.ts";
 import { storedSummaries } from "../../ledger/stored-accounts.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
-import { guardLimits } from "../auth/guard-limits.ts";
-import { Sessions } from "../auth/sessions.ts";
+import { guardLimits } from "../access/guard-limits.ts";
+import { Sessions } from "../access/sessions.ts";
 import { storedConversations } from "../content/with-conversation.ts";
 import { OperationError } from "../context.ts";
 import type { UnmountedDeps } from "../deps.ts";
-import { keyPages } from "../keys/find-key.ts";
-import type { KnownNames } from "../keys/known-names.ts";
+import { keyPages } from "../key-terms/find-key.ts";
+import type { KnownNames } from "../key-terms/known-names.ts";
 import { Live } from "../live/live.ts";
 import { type LocalOperations, localOperations } from "./local.ts";
 

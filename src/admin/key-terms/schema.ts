@@ -9,7 +9,7 @@ import {
 import { maxTpmLimits } from "../../base/models/tpm-limit.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
 import { sentence } from "../../base/text/sentence.ts";
-import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const accountStatuses = ["active", "closed"] as const;

@@ -2,11 +2,9 @@ import { newId } from "../../base/id.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { StoreError } from "../../store/store.ts";
-import type { RejectedAccess } from "../auth/guard.ts";
-import type { Lockout } from "../auth/lockout.ts";
 import { OperationError } from "../context.ts";
-import type { ErrorView } from "../system/schema.ts";
 import { isLong, jsonStream } from "./json-parts.ts";
+import type { ErrorView } from "./shapes.ts";
 
 export class AdminError extends Error {
   readonly status: number;
@@ -26,14 +24,6 @@ export class AdminError extends Error {
     this.param = details.param;
     this.headers = details.headers ?? {};
   }
-}
-
-/** The error for a rejected request. A locked address gets it late. */
-export async function accessError(lockout: Lockout, access: RejectedAccess): Promise<AdminError> {
-  const { status, code, message, waitSeconds } = access;
-  if (code === "locked_out") await lockout.slowDown();
-  const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
-  return new AdminError(status, code, message, { headers });
 }
 
 /** The error for a client that has disconnected; it is not read. */

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { startDeadline } from "../../base/loop/deadline.ts";
 import { commandSocket, type GatewayHello, helloPath } from "../../base/system/command-socket.ts";
 import type { Log } from "../../observe/log.ts";
-import { json } from "../routes/admin-error.ts";
-import type { LocalOperations } from "../routes/local.ts";
+import { json } from "../formats/admin-error.ts";
+import type { LocalOperations } from "./local.ts";
 
 export interface CommandListener {
   /** Takes no more calls, and finishes those that it has accepted. */

@@ -2,9 +2,9 @@ import { nextPeriodStart } from "../../base/money/period.ts";
 import { type BoundValueCap, valueCapsOfAccounts, valueCapsOfKeys } from "../../ledger/bound-value-caps.ts";
 import type { AccountRecord, KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
-import type { BoundCapView } from "../keys/schema.ts";
 import { isoOrNull } from "../moments.ts";
-import { shown } from "./cap-view.ts";
+import { shown } from "./cap-document.ts";
+import type { BoundCapView } from "./schema.ts";
 
 /** The caps by value of each key. */
 export async function capsOfKeys(

@@ -15,8 +15,8 @@ import { reconcileRoutes } from "../reconcile/routes.ts";
 import { ledgerRoutes } from "../reports/ledger-routes.ts";
 import { reportRoutes } from "../reports/routes.ts";
 import { responseRoutes } from "../responses/routes.ts";
+import type { AdminRoute } from "../routes/route.ts";
 import { systemRoutes } from "../system/routes.ts";
-import type { AdminRoute } from "./route.ts";
 
 /** Everything that an operator can do: the admin API, its OpenAPI document and the commands call these. */
 export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
@@ -32,7 +32,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...feedRoutes,
     ...contentRoutes,
     ...responseRoutes,
-    ...systemRoutes,
+    ...systemRoutes(deps),
     ...configRoutes,
     ...adminTokenRoutes,
     ...sessionRoutes,
