@@ -126,7 +126,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
     oldestExchanges: (limit) => oldestExchanges(gateway, limit),
     isDraining: () => ongoing.isDraining,
-    trouble: () => backend.trouble,
+    problem: () => backend.problem,
     journalStats: () => backend.stats,
     applyChanges: () => gateway.catchUp(),
   };

@@ -8,7 +8,7 @@ import type { FeedSender } from "../feed/sender.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { Log } from "../observe/log.ts";
-import type { Store, StoreStats, Trouble } from "../store/store.ts";
+import type { Store, StoreProblem, StoreStats } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard, Origin } from "./access/guard.ts";
 import type { KnownNames } from "./key-terms/known-names.ts";
@@ -67,7 +67,7 @@ export interface AdminDeps extends Connections {
   oldestExchanges(limit: number): readonly InFlightView[];
   isDraining(): boolean;
   /** Why the gateway rejects requests; null while it accepts them. */
-  trouble(): Trouble | null;
+  problem(): StoreProblem | null;
   /** Counters of the journal. */
   journalStats(): Readonly<StoreStats>;
   /** Loads what an operation has just changed into memory, so that it takes effect at once. */

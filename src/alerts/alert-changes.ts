@@ -1,5 +1,5 @@
 import { printable } from "../base/text/printable.ts";
-import type { AlertChanges, BegunAlert } from "../store/store.ts";
+import type { AlertChanges, FiringAlert } from "../store/store.ts";
 import { type Alert, idOf, isAboutProvider, kindOf } from "./alert.ts";
 
 /**
@@ -13,7 +13,7 @@ import { type Alert, idOf, isAboutProvider, kindOf } from "./alert.ts";
 export function alertChanges(
   active: readonly Alert[],
   recovered: readonly Alert[],
-  firing: readonly BegunAlert[],
+  firing: readonly FiringAlert[],
   nowMs: number,
 ): AlertChanges {
   const sendable = new Map(
@@ -29,12 +29,12 @@ export function alertChanges(
     .map(({ id, finding }) => ({ id, alert: JSON.parse(finding) as Alert }));
   const replaced = toResolve.filter(({ alert }) => toFire.some(([, other]) => isSameProvider(alert, other)));
   return {
-    begun: toFire.map(([id, alert]) => ({
+    fired: toFire.map(([id, alert]) => ({
       id,
       level: alert.level ?? 0,
       finding: JSON.stringify({ ...alert, lastError: null }),
     })),
-    ended: toResolve.map(({ id }) => id),
+    resolved: toResolve.map(({ id }) => id),
     posts: [
       ...toFire.map(([alertId, alert]) => {
         const previous = replaced.find((each) => isSameProvider(each.alert, alert))?.alert;

@@ -3,8 +3,8 @@ import { plural } from "../base/text/plural.ts";
 import { size } from "../base/text/size.ts";
 import type { ModelSettings, Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
-import type { TracingTrouble } from "../observe/span-outbox.ts";
-import type { Trouble } from "../store/store.ts";
+import type { TracingProblem } from "../observe/span-outbox.ts";
+import type { StoreProblem } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
 import type { DiskSpace } from "./disk-watch.ts";
@@ -14,18 +14,18 @@ export interface GatewayState {
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
   /** Why the gateway rejects requests; null while it accepts them. */
-  trouble(): Trouble | null;
+  problem(): StoreProblem | null;
   /** How many requests were not recorded since the start, if some were lost just now; else null. */
   droppedContent?(): number | null;
   /** Why traces do not arrive; null while they do. */
-  tracingTrouble?(): TracingTrouble | null;
+  tracingProblem?(): TracingProblem | null;
   /** Why the ledger's feed does not reach its receiver; null while it does. */
-  feedTrouble?(nowMs: number): FeedTrouble | null;
+  feedProblem?(nowMs: number): FeedProblem | null;
   /** The free space of the data folder's disk, if it is low; else null. */
   lowDisk?(nowMs: number): DiskSpace | null;
 }
 
-export interface FeedTrouble {
+export interface FeedProblem {
   readonly kind: "feed_stopped" | "feed_behind";
   readonly sinceMs: number;
   /** The newest entry that the receiver has accepted. */
@@ -36,7 +36,7 @@ export interface FeedTrouble {
 
 /** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
-  { settings, deploymentHealth, droppedContent, tracingTrouble, lowDisk, feedTrouble }: GatewayState,
+  { settings, deploymentHealth, droppedContent, tracingProblem, lowDisk, feedProblem }: GatewayState,
   nowMs: number,
   /** The models that were requested within `priceUseDays`. */
   requestedModels: ReadonlySet<string> = new Set(),
@@ -44,9 +44,9 @@ export function gatewayAlerts(
   const { skippedModels, source, server } = settings();
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
-  const untraced = tracingTrouble?.() ?? null;
+  const untraced = tracingProblem?.() ?? null;
   const disk = lowDisk?.(nowMs) ?? null;
-  const feed = feedTrouble?.(nowMs) ?? null;
+  const feed = feedProblem?.(nowMs) ?? null;
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
@@ -67,9 +67,9 @@ export function gatewayAlerts(
 }
 
 /** The store can only save this alert while it can still be written. */
-export function storeUnavailable({ settings, trouble }: GatewayState): Alert | null {
+export function storeUnavailable({ settings, problem }: GatewayState): Alert | null {
   const { node } = settings().server;
-  const found = trouble();
+  const found = problem();
   if (found === null) return null;
   return {
     ...unsetAlertFields,
@@ -223,7 +223,7 @@ function diskLow({ node, data }: Settings["server"], { freeBytes, dayGrowthBytes
 }
 
 /** Every gateway that reads the position raises the same alert. */
-function feedAlert({ kind, sinceMs, throughId, problem }: FeedTrouble): Alert {
+function feedAlert({ kind, sinceMs, throughId, problem }: FeedProblem): Alert {
   const reason = problem === null ? "" : ` The last post ${problem}.`;
   const stopped = `The ledger's feed has stopped behind entry ${throughId}: its receiver ${problem}. Correct the receiver, then run \`sluice ledger feed resume\`.`;
   const behind = `The receiver of the ledger's feed has accepted nothing for 15 minutes; entries wait behind ${throughId}.${reason}`;
@@ -237,7 +237,7 @@ function feedAlert({ kind, sinceMs, throughId, problem }: FeedTrouble): Alert {
   };
 }
 
-function tracesDropped(node: string, { reason, sinceMs }: TracingTrouble): Alert {
+function tracesDropped(node: string, { reason, sinceMs }: TracingProblem): Alert {
   return {
     ...unsetAlertFields,
     kind: "traces_dropped",

@@ -182,7 +182,7 @@ export class AlertMonitor {
 
   async #sendChanges(active: readonly Alert[], recovered: readonly Alert[], hook: Hook): Promise<void> {
     const { clock, store } = this.#options;
-    const changes = alertChanges(active, recovered, await store.alerts.begun(), clock.wallMs());
+    const changes = alertChanges(active, recovered, await store.alerts.firing(), clock.wallMs());
     if (changes.posts.length > 0) await store.alerts.recordAlerts(changes);
     await this.#sendDue(hook);
   }

@@ -90,7 +90,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       tracing.observe(facts, services.content?.traced(facts.requestId) ?? null);
     },
     catchUp: () => watcher.refresh(),
-    storeTrouble: () => backend.trouble?.reason ?? null,
+    storeProblem: () => backend.problem?.reason ?? null,
   };
   backend.attach({
     inFlight: () => gateway.ongoing.size,
@@ -145,11 +145,11 @@ export function createSenders(gateway: Gateway, { backend, clock, logs, tracing 
     log: logs.log,
     settings: () => gateway.configured.settings,
     deploymentHealth: () => gateway.configured.upstream.health(),
-    trouble: () => backend.trouble,
+    problem: () => backend.problem,
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
-    tracingTrouble: () => tracing.trouble,
+    tracingProblem: () => tracing.problem,
     lowDisk: (nowMs) => disk.readLow(nowMs),
-    feedTrouble: (nowMs) => feed.trouble(nowMs),
+    feedProblem: (nowMs) => feed.trouble(nowMs),
   });
   return { monitor, feed };
 }

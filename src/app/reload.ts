@@ -41,8 +41,8 @@ export async function reloadGateway(
     );
   }
   log.info(
-    { models: next.models.length, needs_restart: reloaded.notInForce },
-    reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
+    { models: next.models.length, needs_restart: reloaded.needsRestart },
+    reloaded.needsRestart.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
   );
   return reloaded;
 }
@@ -87,5 +87,5 @@ async function applicableSettings(
     admin: { ...possible.settings.admin, metricsListen: admin.metricsAddress },
     warnings: next.warnings,
   };
-  return withWarnings(settings, [...possible.notInForce, ...unmoved]);
+  return withWarnings(settings, [...possible.needsRestart, ...unmoved]);
 }

@@ -14,7 +14,7 @@ import { Turns } from "../gateway/turns/turns.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Log, Logs } from "../observe/log.ts";
-import type { TracingTrouble } from "../observe/span-outbox.ts";
+import type { TracingProblem } from "../observe/span-outbox.ts";
 import { startTracing, type Tracing } from "../observe/tracing.ts";
 import { CallerIdQueue } from "../store/caller-id-queue.ts";
 import { OutcomeQueue } from "../store/outcome-queue.ts";
@@ -44,8 +44,8 @@ class CurrentTracing {
   }
 
   /** Null while spans arrive, or none are sent. */
-  get trouble(): TracingTrouble | null {
-    return this.#tracing?.trouble ?? null;
+  get problem(): TracingProblem | null {
+    return this.#tracing?.problem ?? null;
   }
 
   /** `content` resolves to the recorded conversation, once it has been read. */
@@ -68,7 +68,7 @@ class CurrentTracing {
       onSpansDropped: (count) => {
         this.#dropped += count;
       },
-      onTrouble: (reason) => this.#log.warn(`traces dropped: the collector ${reason}`),
+      onProblem: (reason) => this.#log.warn(`traces dropped: the collector ${reason}`),
     });
     before?.close().catch(this.#onUnsent);
   }

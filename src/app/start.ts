@@ -12,7 +12,7 @@ import { createLogs } from "../observe/log.ts";
 import { nameOfDatabase } from "../store/open.ts";
 import { ProblemWatch } from "../store/problem-watch.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
-import type { Store, Trouble } from "../store/store.ts";
+import type { Store, StoreProblem } from "../store/store.ts";
 import { startBackgrounds } from "./background.ts";
 import { createGateway, createSenders, type Senders } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
@@ -43,7 +43,7 @@ export interface RunningGateway {
    */
   stop(): Promise<readonly string[]>;
   /** Why the gateway rejects requests now; null while it accepts them. */
-  trouble(): Trouble | null;
+  problem(): StoreProblem | null;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
 }
@@ -123,7 +123,7 @@ async function assemble(
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
-    trouble: () => backend.trouble,
+    problem: () => backend.problem,
     describeLosses: () => backend.describeLosses(),
   };
 }
@@ -146,7 +146,7 @@ function startUpkeep(
   const retention = new RequestLogRetention({ store: backend.store, clock, limits, onError });
   const alarms = new ProblemWatch({
     store: backend,
-    onTrouble: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
+    onProblem: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
     onRecovered: () => log.info("charges can be written again; accepting requests"),
   });
   const running = () => gateway.configured.settings.storedPrices;

@@ -2,7 +2,7 @@ import type { Claims } from "../idempotency/claims.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { AttachedGateway } from "../store/node.ts";
-import type { KeyRecord, SignIn, Store, StoreStats, Trouble } from "../store/store.ts";
+import type { KeyRecord, SignIn, Store, StoreProblem, StoreStats } from "../store/store.ts";
 
 /** What a gateway keeps beyond a request, opened as one. Which database it is shows nowhere else. */
 export interface Backend {
@@ -19,7 +19,7 @@ export interface Backend {
   /** How often to look for changes of other gateways; null if this one alone writes. */
   readonly changesEveryMs: number | null;
   /** Why the gateway must reject requests; null while it accepts them. */
-  readonly trouble: Trouble | null;
+  readonly problem: StoreProblem | null;
   /** What the database's clock is ahead of this machine's; 0 while they agree, and without another clock. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;

@@ -76,8 +76,8 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       revision,
       // Each look is a round trip, and many gateways may look.
       changesEveryMs: 250,
-      get trouble() {
-        return node.trouble;
+      get problem() {
+        return node.problem;
       },
       get clockOffsetMs() {
         return node.clockOffsetMs;

@@ -66,8 +66,8 @@ async function backendOn(
     signIns: snapshot.signIns,
     revision: snapshot.revision,
     changesEveryMs: null,
-    get trouble() {
-      return store.trouble;
+    get problem() {
+      return store.problem;
     },
     clockOffsetMs: 0,
     stats: store.stats,

@@ -3,7 +3,7 @@ import type { BoundCapView, CapView } from "../admin/key-terms/schema.ts";
 import { tagsText } from "../base/requests/labels.ts";
 import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
 import { facts } from "./terminal/list.ts";
-import { creditsShown, moment, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, type Terminal, utcMinute } from "./terminal/terminal.ts";
 
 export function showAccount(view: AccountView, terminal: Terminal): void {
   const { style } = terminal;
@@ -75,7 +75,7 @@ export function capText(cap: CapView, mode: AccountView["mode"]): string {
   const more =
     raised === 0 || until === null
       ? ""
-      : `, raised by ${amount(raised)} until ${moment(Date.parse(until))} UTC`;
+      : `, raised by ${amount(raised)} until ${utcMinute(Date.parse(until))} UTC`;
   return `${amount(used)} of ${capTerms(cap, mode)}${more}`;
 }
 

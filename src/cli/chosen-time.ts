@@ -1,7 +1,7 @@
 import { type ChosenRange, chosenRange, iso } from "../admin/moments.ts";
 import { since } from "./arguments.ts";
 import { option } from "./help.ts";
-import { Misuse, moment } from "./terminal/terminal.ts";
+import { Misuse, utcMinute } from "./terminal/terminal.ts";
 
 const untilHelp = "only requests that ended before, in the same format (default: now)";
 
@@ -32,7 +32,7 @@ export function chosenTime({ since, until }: TimeOptions, nowMs: number): Chosen
 }
 
 export function timeText({ sinceMs, untilMs }: ChosenRange): string {
-  return `from ${moment(sinceMs)} to ${moment(untilMs)} UTC`;
+  return `from ${utcMinute(sinceMs)} to ${utcMinute(untilMs)} UTC`;
 }
 
 /** The range as operations take it. */

@@ -9,7 +9,7 @@ import { segment } from "./operations/client.ts";
 import type { EnteredCall } from "./operations/operation-command.ts";
 import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
-import { creditsShown, fromNow, moment, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, fromNow, type Terminal, utcMinute } from "./terminal/terminal.ts";
 
 type KeyAnswer = KeyView | IssuedKeyView;
 
@@ -67,7 +67,7 @@ function keyFacts(
     ...(view.tools ? [["hosted tools", "allowed"] as const] : []),
     ...(view.user_headers ? [["end users", "from `server.user_headers`"] as const] : []),
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
-    ["created", `${moment(Date.parse(view.created_at))} UTC`],
+    ["created", `${utcMinute(Date.parse(view.created_at))} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
     ["last used", view.last_used_on ?? "never"],
     ["requests", count(view.recorded_requests)],
@@ -103,7 +103,7 @@ function balanceFacts(view: KeyView, nowMs: number, style: Style): (readonly [st
 
 function absoluteAndRelative(iso: string, nowMs: number, style: Style): string {
   const ms = Date.parse(iso);
-  return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
+  return `${utcMinute(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
 }
 
 export function colorStatus(status: KeyView["status"], style: Style): string {

@@ -23,7 +23,7 @@ export interface ReloadedSettings {
   /** The running settings: the new ones, with the old values of what needs a restart. */
   readonly settings: Settings;
   /** Changes in the file that were not applied, each with the reason. */
-  readonly notInForce: readonly string[];
+  readonly needsRestart: readonly string[];
 }
 
 /** The files that hold another secret than before. One that only a restart reads again is not among them. */
@@ -40,7 +40,7 @@ export function newSecretFiles(current: Settings, next: Settings): string[] {
 
 /** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): ReloadedSettings {
-  const notInForce = (["server", "admin", "store"] as const).flatMap((section) =>
+  const needsRestart = (["server", "admin", "store"] as const).flatMap((section) =>
     keptOptions(sections[section])
       .filter(([name, field]) => {
         const setting = settingName(name, field);
@@ -49,13 +49,13 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
       .map(([name]) => `${section}.${name} has changed; that needs a restart`),
   );
   const keepsContent = !Bun.deepEquals(current.content?.key, next.content?.key);
-  if (keepsContent) notInForce.push(`${contentChange(current, next)}; that needs a restart`);
+  if (keepsContent) needsRestart.push(`${contentChange(current, next)}; that needs a restart`);
   const tracesContent = current.tracing?.content === true;
   if (next.tracing !== null && next.tracing.content !== tracesContent)
-    notInForce.push("tracing.content has changed; that needs a restart");
+    needsRestart.push("tracing.content has changed; that needs a restart");
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
-  if (losesToken) notInForce.push("admin.token was removed; that needs a restart");
+  if (losesToken) needsRestart.push("admin.token was removed; that needs a restart");
   const settings: Settings = {
     ...next,
     server: { ...next.server, ...keptOf("server", current.server) },
@@ -69,7 +69,7 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
     },
     written: writtenInForce(current.written, next.written),
   };
-  return withWarnings(settings, notInForce);
+  return withWarnings(settings, needsRestart);
 }
 
 function keptOf<Section extends object>(section: keyof typeof sections, current: Section): Partial<Section> {
@@ -114,6 +114,6 @@ function fieldsOf(section: Json | undefined): [string, Json | undefined][] {
 }
 
 /** Adds them to the warnings too, because the dashboard shows those. */
-export function withWarnings(settings: Settings, notInForce: readonly string[]): ReloadedSettings {
-  return { settings: { ...settings, warnings: [...settings.warnings, ...notInForce] }, notInForce };
+export function withWarnings(settings: Settings, needsRestart: readonly string[]): ReloadedSettings {
+  return { settings: { ...settings, warnings: [...settings.warnings, ...needsRestart] }, needsRestart };
 }

@@ -1,4 +1,4 @@
-import { type Seal, sealing, unsealing } from "../base/secrets/seal.ts";
+import { decrypting, type Encryption, encrypting } from "../base/secrets/encrypt.ts";
 
 /** Compressing takes 15 µs at least, more than writing a smaller document. */
 const minCompressedBytes = 4_000;
@@ -16,9 +16,9 @@ const encrypted = 2;
  */
 export function pack(document: Uint8Array, id: string, key: Uint8Array | null): Uint8Array {
   document[0] = plain;
-  if (document.length <= minCompressedBytes) return sealed(document, id, key);
+  if (document.length <= minCompressedBytes) return encrypt(document, id, key);
   const body = Bun.zstdCompressSync(document.subarray(1), { level });
-  return sealed(Buffer.concat([Buffer.of(compressed), body]), id, key);
+  return encrypt(Buffer.concat([Buffer.of(compressed), body]), id, key);
 }
 
 /** Null if it was encrypted with another key, or is damaged. */
@@ -39,22 +39,22 @@ export function repack(
 ): Uint8Array {
   const opened = openedWith(packed, id, from);
   if (opened === null) throw new Error(`The content of ${id} cannot be decrypted with the old key.`);
-  return sealed(opened, id, to);
+  return encrypt(opened, id, to);
 }
 
-function sealed(body: Uint8Array, id: string, key: Uint8Array | null): Uint8Array {
-  return key === null ? body : Buffer.concat([...sealing([body], sealOf(id, key))]);
+function encrypt(body: Uint8Array, id: string, key: Uint8Array | null): Uint8Array {
+  return key === null ? body : Buffer.concat([...encrypting([body], encryptionOf(id, key))]);
 }
 
 function openedWith(packed: Uint8Array, id: string, key: Uint8Array | null): Uint8Array | null {
   if (packed[0] !== encrypted) return packed;
   if (key === null) return null;
-  const steps = unsealing(packed, sealOf(id, key));
+  const steps = decrypting(packed, encryptionOf(id, key));
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   return step.value;
 }
 
-function sealOf(id: string, key: Uint8Array): Seal {
+function encryptionOf(id: string, key: Uint8Array): Encryption {
   return { key, context: `content ${id}`, version: encrypted };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { FeedTrouble } from "../alerts/gateway-alerts.ts";
+import type { FeedProblem } from "../alerts/gateway-alerts.ts";
 import { postSigned } from "../alerts/hook.ts";
 import { type Clock, msPerMinute } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
@@ -69,7 +69,7 @@ export class FeedSender {
     return this.#options.settings().feed === null ? null : this.#state;
   }
 
-  trouble(nowMs: number): FeedTrouble | null {
+  trouble(nowMs: number): FeedProblem | null {
     if (this.state === null) return null;
     const { push, lag } = this.state;
     const { throughId, problem } = push;

@@ -187,7 +187,7 @@ function unrouted(request: Request, served: readonly Route[], cors: Cors): Respo
 }
 
 function readiness(gateway: Gateway): Response {
-  const reason = gateway.ongoing.isDraining ? "The gateway is shutting down." : gateway.storeTrouble();
+  const reason = gateway.ongoing.isDraining ? "The gateway is shutting down." : gateway.storeProblem();
   return reason === null
     ? plainJson({ status: "ready" }, 200)
     : plainJson({ status: "not ready", reason }, 503);

@@ -9,7 +9,7 @@ import {
   type JournaledStore,
   type JournalItem,
   StoreError,
-  type Trouble,
+  type StoreProblem,
 } from "../store/store.ts";
 import type { SettleParts } from "./account.ts";
 import { settleItem } from "./settle-item.ts";
@@ -37,7 +37,7 @@ export async function recoverHolds(
   const writing = Promise.all(commits);
   const gaveUp = Promise.withResolvers<never>();
   const timer = setInterval(() => {
-    if (store.trouble !== null) gaveUp.reject(unwritable(store.trouble, holds.length));
+    if (store.problem !== null) gaveUp.reject(unwritable(store.problem, holds.length));
   }, timeoutMs);
   try {
     await Promise.race([writing, gaveUp.promise]);
@@ -48,7 +48,7 @@ export async function recoverHolds(
   }
 }
 
-function unwritable({ reason, advice }: Trouble, holds: number): StoreError {
+function unwritable({ reason, advice }: StoreProblem, holds: number): StoreError {
   return new StoreError(
     "unwritable",
     `The charges of ${holds} interrupted requests cannot be written, so the gateway does not start. ${reason} ${advice} ` +

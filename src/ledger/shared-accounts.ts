@@ -38,7 +38,7 @@ import { ValueCaps } from "./value-caps.ts";
 export interface SharedAccountsOptions {
   readonly node: Pick<
     StoreNode,
-    "trouble" | "clockOffsetMs" | "hold" | "progress" | "settle" | "release" | "readAccounts"
+    "problem" | "clockOffsetMs" | "hold" | "progress" | "settle" | "release" | "readAccounts"
   >;
   readonly clock: Clock;
   readonly keys: readonly KeyRecord[];
@@ -126,7 +126,7 @@ export class SharedAccounts implements Accounts {
   async #order(asked: Omit<HoldOrder, "nowMs">): Promise<HeldVerdict> {
     const { amount, keyId } = asked;
     assertAmount(amount, "hold");
-    if (this.#node.trouble !== null) throw journalUnavailable();
+    if (this.#node.problem !== null) throw journalUnavailable();
     const nowMs = this.#clock.wallMs();
     const verdict = await this.#node.hold({ ...asked, nowMs }).catch(asGatewayError);
     if (verdict.decision !== "held") throw holdError(verdict, this.#key(keyId), amount, nowMs);

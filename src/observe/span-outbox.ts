@@ -14,10 +14,10 @@ export interface SpanEvents {
   onContentDropped(): void;
   onSpansDropped(count: number): void;
   /** Spans do not reach the collector, for the first time since they last did. */
-  onTrouble(reason: string): void;
+  onProblem(reason: string): void;
 }
 
-export interface TracingTrouble {
+export interface TracingProblem {
   /** Continues "The collector …". */
   readonly reason: string;
   readonly sinceMs: number;
@@ -29,7 +29,7 @@ export class SpanOutbox implements SpanExporter {
   readonly #events: SpanEvents;
   #spans = 0;
   #content = 0;
-  #trouble: TracingTrouble | null = null;
+  #problem: TracingProblem | null = null;
 
   constructor(exporter: SpanExporter, events: SpanEvents) {
     this.#exporter = exporter;
@@ -40,8 +40,8 @@ export class SpanOutbox implements SpanExporter {
     return this.#spans >= maxWaitingSpans;
   }
 
-  get trouble(): TracingTrouble | null {
-    return this.#trouble;
+  get problem(): TracingProblem | null {
+    return this.#problem;
   }
 
   /** Adds a span. Its content is dropped if there is no room for it. */
@@ -67,7 +67,7 @@ export class SpanOutbox implements SpanExporter {
     this.#exporter.export(spans, (result) => {
       this.#spans -= spans.length;
       for (const { attributes } of spans) this.#content -= lengthOf(contentIn(attributes));
-      if (result.code === exported) this.#trouble = null;
+      if (result.code === exported) this.#problem = null;
       else this.#noteDropped(spans.length, reasonOf(result.error));
       done(result);
     });
@@ -79,9 +79,9 @@ export class SpanOutbox implements SpanExporter {
 
   #noteDropped(count: number, reason: string): void {
     this.#events.onSpansDropped(count);
-    if (this.#trouble?.reason === reason) return;
-    if (this.#trouble === null) this.#events.onTrouble(reason);
-    this.#trouble = { reason, sinceMs: this.#trouble?.sinceMs ?? Date.now() };
+    if (this.#problem?.reason === reason) return;
+    if (this.#problem === null) this.#events.onProblem(reason);
+    this.#problem = { reason, sinceMs: this.#problem?.sinceMs ?? Date.now() };
   }
 }
 

@@ -2,11 +2,11 @@ import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import { randomHex, type TraceContext } from "../base/requests/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts, TracedFacts } from "./exchange.ts";
-import type { SpanContent, SpanEvents, TracingTrouble } from "./span-outbox.ts";
+import type { SpanContent, SpanEvents, TracingProblem } from "./span-outbox.ts";
 
 export interface Tracing {
   /** Why spans do not reach the collector; null while they do. */
-  readonly trouble: TracingTrouble | null;
+  readonly problem: TracingProblem | null;
   /** `content` is the recorded conversation, if spans are to include it. */
   observe(facts: ExchangeFacts, content?: SpanContent): void;
   /** Sends the spans that are still buffered. */
@@ -50,8 +50,8 @@ export async function startTracing(
   });
   const tracer = provider.getTracer("sluice", version);
   return {
-    get trouble() {
-      return outbox.trouble;
+    get problem() {
+      return outbox.problem;
     },
     observe: (facts, content) => {
       const { tracedAs } = facts;

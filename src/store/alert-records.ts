@@ -32,7 +32,7 @@ export interface AlertRecords {
   /** Whether this gateway sends alerts for the next `forMs`. The leader stays leader by calling this again in time. */
   lead(gateway: string, forMs: number): Promise<boolean>;
   /** Alerts that are firing, by id. */
-  begun(): Promise<readonly BegunAlert[]>;
+  firing(): Promise<readonly FiringAlert[]>;
   /** Writes what fired, what resolved and what to post about it, in one transaction. */
   recordAlerts(changes: AlertChanges): Promise<void>;
 
@@ -128,18 +128,18 @@ export interface ExpiringKey {
   readonly expiresAtMs: number;
 }
 
-export interface BegunAlert {
+export interface FiringAlert {
   readonly id: string;
   /** The highest threshold reached; 0 without thresholds. */
   readonly level: number;
-  /** The finding, as JSON. */
+  /** The alert, as JSON. */
   readonly finding: string;
 }
 
 export interface AlertChanges {
   /** Replace alerts with the same ids. */
-  readonly begun: readonly BegunAlert[];
-  readonly ended: readonly string[];
+  readonly fired: readonly FiringAlert[];
+  readonly resolved: readonly string[];
   readonly posts: readonly Omit<AlertPost, "no">[];
 }
 

@@ -1,5 +1,5 @@
 /** Why a store does not accept new requests. */
-export interface Trouble {
+export interface StoreProblem {
   /** One sentence, also shown to clients. */
   readonly reason: string;
   /** What it means and what to do, for the operator. */

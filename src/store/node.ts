@@ -1,5 +1,5 @@
 import type { BoundState, Denial } from "../base/money/bound.ts";
-import type { StoreStats, Trouble } from "./health.ts";
+import type { StoreProblem, StoreStats } from "./health.ts";
 import type {
   AccountRecord,
   CapRecord,
@@ -47,7 +47,7 @@ export interface StoreNode {
   /** Changes when the node has to join again. */
   readonly no: number;
   /** Why the node accepts no new requests; null while it does. */
-  readonly trouble: Trouble | null;
+  readonly problem: StoreProblem | null;
   /** How far the database's clock, which decides, is ahead of this machine's; 0 while they agree. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;

@@ -1,9 +1,9 @@
 import { Repeating } from "../base/loop/repeating.ts";
-import type { Trouble } from "./store.ts";
+import type { StoreProblem } from "./store.ts";
 
 export interface TroubleWatchOptions {
-  readonly store: { readonly trouble: Trouble | null };
-  readonly onTrouble: (trouble: Trouble) => void;
+  readonly store: { readonly problem: StoreProblem | null };
+  readonly onProblem: (problem: StoreProblem) => void;
   readonly onRecovered: () => void;
   readonly everyMs?: number;
 }
@@ -26,12 +26,12 @@ export class ProblemWatch {
   }
 
   look(): void {
-    const { trouble } = this.#options.store;
-    const reason = trouble?.reason ?? null;
+    const { problem } = this.#options.store;
+    const reason = problem?.reason ?? null;
     if (reason === this.#reported) return;
     this.#reported = reason;
-    if (trouble === null) this.#options.onRecovered();
-    else this.#options.onTrouble(trouble);
+    if (problem === null) this.#options.onRecovered();
+    else this.#options.onProblem(problem);
   }
 
   stop(): void {

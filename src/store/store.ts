@@ -4,7 +4,7 @@ import type { LedgerFault, RecomputedTotals } from "./audit-records.ts";
 import type { BackgroundRecords } from "./background-records.ts";
 import type { FeedRecords } from "./feed-records.ts";
 import type { StoreFiles } from "./files.ts";
-import type { StoreStats, Trouble } from "./health.ts";
+import type { StoreProblem, StoreStats } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
 import type {
   AccountChanges,
@@ -46,7 +46,7 @@ export type * from "./alert-records.ts";
 export type * from "./audit-records.ts";
 export type * from "./feed-records.ts";
 export type * from "./files.ts";
-export type { StoreStats, Trouble } from "./health.ts";
+export type { StoreProblem, StoreStats } from "./health.ts";
 export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
@@ -208,7 +208,7 @@ export interface JournaledStore extends Store {
    */
   readonly healthy: boolean;
   /** Why it is not healthy; null while it is. */
-  readonly trouble: Trouble | null;
+  readonly problem: StoreProblem | null;
   /** Charges passed to `commit` that are not durable: waiting or rejected. */
   readonly unwritten: readonly ChargeEntry[];
   readonly stats: Readonly<StoreStats>;

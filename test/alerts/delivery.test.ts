@@ -25,7 +25,7 @@ function monitorOn(store: Store, clock: FakeClock, hook: HookServer, own: Partia
     log: { warn: () => {}, error: () => {} },
     settings: () => ({ ...settings, alerts: { url: hook.url, secret: null } }),
     deploymentHealth: () => [],
-    trouble: () => null,
+    problem: () => null,
   });
 }
 

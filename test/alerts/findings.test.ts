@@ -115,7 +115,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   const state = {
     settings: () => settings,
     deploymentHealth: () => deployments,
-    trouble: () => null,
+    problem: () => null,
     droppedContent: () => null,
   };
   const [leftOut, ...none] = gatewayAlerts(state, 0);
@@ -159,7 +159,7 @@ test("a disk with less than 1 GB, or less than a day filled, is a finding before
   const kindsAt = (hour: number, free: number) => {
     freeBytes = free;
     const lowDisk = (nowMs: number) => disk.readLow(nowMs);
-    const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null, lowDisk };
+    const state = { settings: () => settings, deploymentHealth: () => [], problem: () => null, lowDisk };
     return gatewayAlerts(state, hour * hourMs).map(({ kind, details }) => [
       kind,
       details["day_growth_bytes"],
@@ -177,10 +177,10 @@ test("a disk with less than 1 GB, or less than a day filled, is a finding before
 
 test("traces that do not reach the collector are a finding, with the reason and since when", () => {
   const { settings } = loadSettings({ env: {}, cwd: newFolder() });
-  const trouble = { reason: "returned 415", sinceMs: 7 };
-  const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
-  expect(gatewayAlerts({ ...state, tracingTrouble: () => null }, 0)).toEqual([]);
-  expect(gatewayAlerts({ ...state, tracingTrouble: () => trouble }, 0)).toMatchObject([
+  const problem = { reason: "returned 415", sinceMs: 7 };
+  const state = { settings: () => settings, deploymentHealth: () => [], problem: () => null };
+  expect(gatewayAlerts({ ...state, tracingProblem: () => null }, 0)).toEqual([]);
+  expect(gatewayAlerts({ ...state, tracingProblem: () => problem }, 0)).toMatchObject([
     { kind: "traces_dropped", sinceMs: 7, details: { reason: "returned 415" } },
   ]);
 });
@@ -193,7 +193,7 @@ test("prices that were checked more than 90 days ago are one line, with the olde
     '[providers.o]\nkind = "openai"\napi_key = "env:K"\nmodels = ["gpt-5.4-mini", "gpt-6-luna"]\n',
   );
   const { settings } = loadSettings({ file, env: { K: "a" }, cwd: dir });
-  const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
+  const state = { settings: () => settings, deploymentHealth: () => [], problem: () => null };
   const textOn = (day: string, requested = new Set(["gpt-5.4-mini", "gpt-6-luna", "gpt-4o"])) =>
     gatewayAlerts(state, Date.parse(day), requested).map(({ kind, text }) => `${kind}: ${text}`);
   expect(textOn("2026-09-30")).toEqual([]);

@@ -6,7 +6,7 @@ import { readAlertViews } from "../../src/admin/system/list-alerts.ts";
 import { AlertMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
-import type { LedgerFault, Store, Trouble } from "../../src/store/store.ts";
+import type { LedgerFault, Store, StoreProblem } from "../../src/store/store.ts";
 import type { DeploymentHealth } from "../../src/upstream/upstream.ts";
 import { testEachStore } from "../store/each-store.ts";
 import { keyRecord, settleItem } from "../store/fixtures.ts";
@@ -37,7 +37,7 @@ function monitorOf(
     log,
     settings: () => ({ ...settings, alerts: { url: hook.url, secret } }),
     deploymentHealth: () => [],
-    trouble: () => null,
+    problem: () => null,
     droppedContent: () => null,
     ...overrides,
   });
@@ -350,11 +350,11 @@ testEachStore("a store that is away is told from memory, and so is its return", 
   const clock = new FakeClock();
   using hook = new HookServer();
   const store = await database.openGateway(clock);
-  let trouble: Trouble | null = null;
-  const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
+  let problem: StoreProblem | null = null;
+  const { monitor } = monitorOf(store, clock, hook, { problem: () => problem });
   await monitor.check();
   await store.close();
-  trouble = { reason: "The database is away.", advice: "Look after it." };
+  problem = { reason: "The database is away.", advice: "Look after it." };
   hook.answer = () => new Response("no", { status: 500 });
   await monitor.check();
   expect(monitor.list.map(({ kind }) => kind)).toEqual(["store_unavailable"]);
@@ -362,7 +362,7 @@ testEachStore("a store that is away is told from memory, and so is its return", 
   await monitor.check();
   await monitor.check();
   expect(hook.told("store_unavailable")).toEqual(["firing", "firing"]);
-  trouble = null;
+  problem = null;
   await monitor.check();
   expect(hook.told("store_unavailable")).toEqual(["firing", "firing", "resolved"]);
 });
@@ -371,14 +371,14 @@ testEachStore("a store that can still be written says itself that no work is tak
   const clock = new FakeClock();
   using hook = new HookServer();
   const store = await database.openGateway(clock);
-  let trouble: Trouble | null = { reason: "The disk is full.", advice: "Make room." };
-  const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
+  let problem: StoreProblem | null = { reason: "The disk is full.", advice: "Make room." };
+  const { monitor } = monitorOf(store, clock, hook, { problem: () => problem });
   const listed = async () => (await readAlertViews({ store, clock })).map(({ kind }) => kind);
   await monitor.check();
   await monitor.check();
   expect(await listed()).toEqual(["store_unavailable"]);
   expect(monitor.list).toHaveLength(1);
-  trouble = null;
+  problem = null;
   await monitor.check();
   expect([await listed(), monitor.list]).toEqual([[], []]);
   expect(hook.told("store_unavailable")).toEqual(["firing", "resolved"]);

@@ -70,7 +70,7 @@ else
       expect(open1.state).toBe("open");
       const watcher = clientOf(server.url(), { max: 1 });
       await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()");
-      await waitFor(() => backend.trouble !== null, "the stall to be noticed");
+      await waitFor(() => backend.problem !== null, "the stall to be noticed");
       let most = 0;
       for (let round = 0; round < 60; round += 1) {
         const asked = [hold(), backend.store.recordOutcomes([outcomeRecordOf(key.id)])];
@@ -84,7 +84,7 @@ else
       }
       expect(most).toBeLessThanOrEqual(promisedConnections);
       await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()");
-      await waitFor(() => backend.trouble === null, "the backend to recover");
+      await waitFor(() => backend.problem === null, "the backend to recover");
       const again = await hold();
       backend.accounts.release(again);
       backend.accounts.release(open1);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Errand, Trouble } from "./agents/errand.ts";
+import type { Errand, StoreProblem } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
@@ -127,13 +127,13 @@ suite("the real Claude Code", () => {
     readonly models: unknown;
   }
 
-  async function run(dialect: SpeakerName, secret: string, ...troubles: Trouble[]): Promise<Finished> {
+  async function run(dialect: SpeakerName, secret: string, ...problems: StoreProblem[]): Promise<Finished> {
     using workshop = new Workshop({
       "first.txt": `first ${secret}`,
       "second.txt": `second ${secret}`,
       "point.png": Buffer.from(png, "base64"),
     });
-    world.provider.send({ ...errandIn(workshop.work, secret), troubles });
+    world.provider.send({ ...errandIn(workshop.work, secret), problems });
     const { args, env } = commandFor(world.access(dialect));
     const { code, stdout } = await runAgent([claude ?? "", ...args], workshop, env);
     const models = Bun.file(join(workshop.home, ".claude/cache/gateway-models.json"));

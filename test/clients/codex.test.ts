@@ -202,7 +202,7 @@ suite("the real Codex", () => {
     "runs an errand as for the model gpt-5.5, and asks again after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      const errand: Errand = { ...errandFor("gpt-5.5", secret), troubles: ["breaks off"] };
+      const errand: Errand = { ...errandFor("gpt-5.5", secret), problems: ["breaks off"] };
       expectDone(await run("gpt-5.5", dialect, errand, secret), errand, secret);
       expect(world.provider.steps).toEqual([0, ...errand.steps.keys(), errand.steps.length]);
     },
@@ -212,7 +212,7 @@ suite("the real Codex", () => {
   test.each([...dialectSpeakers])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
-      const errand: Errand = { ...errandFor("gpt-5.5", ""), troubles: ["too long"] };
+      const errand: Errand = { ...errandFor("gpt-5.5", ""), problems: ["too long"] };
       const { code, stdout } = await run("gpt-5.5", dialect, errand, "");
       expect(code).toBe(1);
       expect(stdout).toContain("context_length_exceeded");

@@ -102,7 +102,7 @@ test("the strictest wins, and who wants nothing in particular does not count", (
 test("a reload changes what is recorded, but turns it neither on nor off, and keeps the key", () => {
   const at = (text: string) => load(text, { env: { CONTENT_KEY: key } }).settings;
   const applied = reloadable(at("[content]\n"), at("[content]\nsample = 0.5\n"));
-  expect(applied.notInForce).toEqual([]);
+  expect(applied.needsRestart).toEqual([]);
   expect(applied.settings.content?.sample).toBe(0.5);
   const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:4318"\n';
   for (const [before, after, change] of [
@@ -112,7 +112,7 @@ test("a reload changes what is recorded, but turns it neither on nor off, and ke
     [tracing, `${tracing}content = true\n`, "tracing.content has changed"],
   ] as const) {
     const kept = reloadable(at(before), at(after));
-    expect(kept.notInForce).toEqual([`${change}; that needs a restart`]);
+    expect(kept.needsRestart).toEqual([`${change}; that needs a restart`]);
     expect(kept.settings.content).toEqual(at(before).content);
     expect(kept.settings.tracing).toEqual(at(before).tracing);
   }

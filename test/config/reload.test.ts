@@ -122,21 +122,21 @@ describe("a reload", () => {
       const to = { ...next, server: { ...next.server, data } };
       expect(to).not.toEqual({ ...from, source: to.source, written: to.written });
       const reloaded = reloadable(from, to);
-      if (follows) expect(reloaded).toEqual({ settings: to, notInForce: [] });
+      if (follows) expect(reloaded).toEqual({ settings: to, needsRestart: [] });
       else {
-        const { notInForce } = reloaded;
-        expect(notInForce).toEqual([`${path} has changed; that needs a restart`]);
+        const { needsRestart } = reloaded;
+        expect(needsRestart).toEqual([`${path} has changed; that needs a restart`]);
         expect(reloaded.settings.server).toEqual(from.server);
         expect(reloaded.settings.store).toEqual(from.store);
-        expect(reloaded.settings.warnings).toContain(notInForce[0] ?? "");
+        expect(reloaded.settings.warnings).toContain(needsRestart[0] ?? "");
       }
     });
   }
 
   test("keeps an admin token that was taken out, and says so", () => {
     const [before, next] = [load(special["admin.token"] ?? ""), load("")];
-    const { settings, notInForce } = reloadable(before, next);
+    const { settings, needsRestart } = reloadable(before, next);
     expect(settings.admin.token).toBe("a-token-that-is-long");
-    expect(notInForce).toContain("admin.token was removed; that needs a restart");
+    expect(needsRestart).toContain("admin.token was removed; that needs a restart");
   });
 });

@@ -66,7 +66,7 @@ describe("an operator whose gateway can write nothing", () => {
       );
     }
     const health = await (await sluice.request(`${admin}/health`, { headers: { cookie } })).json();
-    expect(health).toMatchObject({ status: "unhealthy", trouble: { reason, advice: expect.any(String) } });
+    expect(health).toMatchObject({ status: "unhealthy", problem: { reason, advice: expect.any(String) } });
     const headers = { authorization: `Bearer ${token}` };
     expect(await (await sluice.request("/metrics", { headers })).text()).toContain("\nsluice_ready 0\n");
     const asked = await sluice.run("health", "--port", new URL(sluice.url).port);

@@ -53,7 +53,7 @@ const messageEvent = (event: { readonly type: string }) =>
 
 const trigger = { type: "compaction_trigger" };
 const others = models.filter((model) => model !== "gpt-test");
-const sealOf = (item: Item | undefined) => String(item?.["encrypted_content"]);
+const encryptionOf = (item: Item | undefined) => String(item?.["encrypted_content"]);
 const textOf = ({ content }: Item) => (content as { text: string }[]).map(({ text }) => text).join();
 const call1 = { type: "function_call", call_id: "call_1", name: "weather", arguments: '{"city":"Oslo"}' };
 const result1 = { type: "function_call_output", call_id: "call_1", output: "Snow at noon" };
@@ -72,7 +72,7 @@ describe("a conversation that is compacted", () => {
     for (const item of kept) expect(item).toMatchObject({ role: "user", id: expect.stringMatching(/^msg_/) });
     expect(body.output.at(-1)).toMatchObject({ type: "compaction" });
     expect(body.output.at(-1)?.id).toMatch(/^cmp_/);
-    expect(sealOf(body.output.at(-1))).toMatch(/^slu1\.[\w-]+$/);
+    expect(encryptionOf(body.output.at(-1))).toMatch(/^slu1\.[\w-]+$/);
     expect(JSON.stringify(body)).not.toContain("canal");
     expect(world.provider.requests.length).toBe(asked + 1);
     for (const words of [
@@ -192,7 +192,7 @@ describe("a sealed summary", () => {
     async (which) => {
       const { body } = await compact({ input: [say("One")] }, which === "of another key" ? other : caller);
       const item = body.output.at(-1);
-      const content = sealOf(item);
+      const content = encryptionOf(item);
       const changed = {
         "of another key": content,
         "that was changed": `${content.slice(0, -4)}AAAA`,

@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   world.provider.reset();
-  vertex.trouble = null;
+  vertex.problem = null;
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -96,7 +96,7 @@ async function ask(caller: Caller, id: string, more: JsonObject): Promise<Respon
 async function chargeFor(id: string, more: JsonObject, answer: Answer) {
   const caller = await world.creditCaller();
   world.provider.script(answer);
-  vertex.trouble = answer;
+  vertex.problem = answer;
   const response = await ask(caller, id, more);
   expect(response.status).toBe(200);
   expect((await readStream(response)).failure).toBeNull();

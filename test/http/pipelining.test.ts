@@ -19,7 +19,7 @@ const gateway = {
   configured: { settings },
   clock,
   ongoing: { isDraining: false },
-  storeTrouble: () => null,
+  storeProblem: () => null,
 } as unknown as Gateway;
 const log = { error: () => undefined } as unknown as Log;
 const edge = createEdge(gateway, log, [

@@ -224,7 +224,7 @@ test("every hold that a crash left open is charged, however many there are", asy
     }
   };
   // Only what is needed to end them.
-  const store = { trouble: null, commit } as unknown as JournaledStore;
+  const store = { problem: null, commit } as unknown as JournaledStore;
   const ids = Array.from({ length: 1_203 }, (_, index) => `req_${index}`);
   const holds = ids.map((holdId) => ({ holdId, served: null, openedAtMs: 7 }) as HoldProgress);
   await recoverHolds(store, holds, () => ({ charged: 1, owed: 0, overrun: 0 }), 0);
@@ -235,7 +235,7 @@ test("every hold that a crash left open is charged, however many there are", asy
 test("a start that has written everything leaves no timer behind", async () => {
   jest.useFakeTimers();
   try {
-    const store = { trouble: null, commit: async () => {} } as unknown as JournaledStore;
+    const store = { problem: null, commit: async () => {} } as unknown as JournaledStore;
     await recoverHolds(store, [], () => expect.unreachable("there is no hold"), 0);
     expect(jest.getTimerCount()).toBe(0);
   } finally {

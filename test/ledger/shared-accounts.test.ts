@@ -46,7 +46,7 @@ function accountsOver(
     valueCaps: [],
     ...more,
     node: {
-      trouble: null,
+      problem: null,
       clockOffsetMs: 0,
       hold: async () => held,
       progress: (id, soFar) => void calls.push(`progress ${id} ${soFar.cost}`),
@@ -126,10 +126,10 @@ describe("shared accounts", () => {
     expect(await codeOf(once.hold(once.budget.id))).toBe("insufficient_credit");
   });
 
-  test("give no hold while the database is in trouble, or does not answer", async () => {
+  test("give no hold while the database is in problem, or does not answer", async () => {
     const asked: unknown[] = [];
     const troubled = accountsOver({
-      trouble: { reason: "The database cannot be reached.", advice: "" },
+      problem: { reason: "The database cannot be reached.", advice: "" },
       hold: async (order) => {
         asked.push(order);
         return held;

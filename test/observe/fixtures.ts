@@ -45,15 +45,15 @@ export function spanEvents() {
   const events = {
     contentDropped: 0,
     spansDropped: 0,
-    troubles: [] as string[],
+    problems: [] as string[],
     onContentDropped: () => {
       events.contentDropped += 1;
     },
     onSpansDropped: (count: number) => {
       events.spansDropped += count;
     },
-    onTrouble: (reason: string) => {
-      events.troubles.push(reason);
+    onProblem: (reason: string) => {
+      events.problems.push(reason);
     },
   };
   return events;

@@ -224,7 +224,7 @@ test("what waits for a slow collector is bounded, and content that is not sent i
   tracing?.observe(exchangeFacts(), { "gen_ai.input.messages": "no room for the span" });
   expect(events.contentDropped).toBe(3);
   expect(events.spansDropped).toBe(10 + 3000 + 1 - 2048);
-  expect(events.troubles).toEqual(["is too slow"]);
+  expect(events.problems).toEqual(["is too slow"]);
   await tracing?.close();
   const spans = collector.spans();
   expect(spans.filter((span) => attributesOf(span)["gen_ai.input.messages"] !== undefined).length).toBe(8);

@@ -102,11 +102,11 @@ describe("tracing", () => {
       sendBatch();
       await waitFor(() => events.spansDropped === batch * spansPerBatch, "the refusal");
     }
-    expect(events.troubles).toEqual(["returned 415: it does not accept this `protocol` (see `[tracing]`)"]);
-    expect(tracing?.trouble?.reason).toBe(events.troubles[0] ?? "");
+    expect(events.problems).toEqual(["returned 415: it does not accept this `protocol` (see `[tracing]`)"]);
+    expect(tracing?.problem?.reason).toBe(events.problems[0] ?? "");
     collector.answers.refuses = null;
     sendBatch();
-    await waitFor(() => tracing?.trouble === null, "the recovery");
+    await waitFor(() => tracing?.problem === null, "the recovery");
     expect(collector.spans().length).toBe(spansPerBatch);
     expect(events.spansDropped).toBe(2 * spansPerBatch);
     await tracing?.close();
@@ -118,7 +118,7 @@ describe("tracing", () => {
     tracing?.observe(exchangeFacts());
     await tracing?.close().catch(() => {});
     expect(events.spansDropped).toBe(1);
-    expect(events.troubles).toEqual(["cannot be reached (ECONNREFUSED)"]);
+    expect(events.problems).toEqual(["cannot be reached (ECONNREFUSED)"]);
   }, 30_000);
 });
 

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { ProblemWatch } from "../../src/store/problem-watch.ts";
-import type { Trouble } from "../../src/store/store.ts";
+import type { StoreProblem } from "../../src/store/store.ts";
 import { waitFor } from "../support/wait.ts";
 
-test("a store in trouble is told once, again when the reason changes, and when it is over", async () => {
-  const store: { trouble: Trouble | null } = { trouble: null };
+test("a store in problem is told once, again when the reason changes, and when it is over", async () => {
+  const store: { problem: StoreProblem | null } = { problem: null };
   const told: string[] = [];
   const watch = new ProblemWatch({
     store,
-    onTrouble: ({ reason }) => told.push(reason),
+    onProblem: ({ reason }) => told.push(reason),
     onRecovered: () => told.push("recovered"),
     everyMs: 1,
   });
@@ -18,7 +18,7 @@ test("a store in trouble is told once, again when the reason changes, and when i
     ["full", 2],
     [null, 3],
   ] as const) {
-    store.trouble = reason === null ? null : { reason, advice: "wait" };
+    store.problem = reason === null ? null : { reason, advice: "wait" };
     await waitFor(() => told.length === count, "the change to be told");
     watch.look();
   }

@@ -7,7 +7,7 @@ const maxPeople = 10_000;
 
 interface RefreshDeps extends FollowedSignIns {
   /** Why nothing can be written; null if it can. */
-  trouble(): object | null;
+  problem(): object | null;
 }
 
 interface SeenPerson {
@@ -34,7 +34,7 @@ export class ProxySignIns {
     const deps = this.#deps();
     const [name, identity, nowMs] = [personName(person), JSON.stringify(person), deps.clock.monotonicMs()];
     const seen = this.#seen.get(name);
-    if ((seen?.identity === identity && nowMs < seen.untilMs) || deps.trouble() !== null) return;
+    if ((seen?.identity === identity && nowMs < seen.untilMs) || deps.problem() !== null) return;
     await refreshSignIn(deps, person, this.#settings());
     this.#seen.delete(name);
     this.#seen.set(name, { identity, untilMs: nowMs + refreshEveryMs });

@@ -72,7 +72,7 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
     flushRequestLog: async () => {},
     oldestExchanges: needsGateway,
     isDraining: needsGateway,
-    trouble: needsGateway,
+    problem: needsGateway,
     journalStats: needsGateway,
     applyChanges: async () => {},
   };

@@ -91,7 +91,7 @@ export async function recordSignIn(deps: AdminDeps, request: Request, actor: str
   const change = { action: "session.begin", target: null, detail: null };
   const recorded = deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
   // The record is not awaited while the store cannot be written, so that operators can still sign in and look.
-  if (deps.trouble() === null) await recorded;
+  if (deps.problem() === null) await recorded;
   else void recorded.catch(() => undefined);
 }
 

@@ -2,10 +2,10 @@ import {
   type AdminCall,
   type AdminRoute,
   type ChangeResult,
+  deleteRoute,
   get,
   patch,
   post,
-  remove,
 } from "../routes/route.ts";
 import { addCap, type ChangedCap, raiseCap, removeCap, showCap, updateCap } from "./caps.ts";
 import { listCaps, valuesNear } from "./list.ts";
@@ -44,7 +44,7 @@ export const capRoutes: readonly AdminRoute[] = [
     { body: raiseBody, answers: capDetail },
     async (call) => respond(call, "cap.raise", await raiseCap(call.deps, capId(call), call.body)),
   ),
-  remove("/caps/:cap", "Remove a cap", { answers: capDetail }, async (call) => {
+  deleteRoute("/caps/:cap", "Remove a cap", { answers: capDetail }, async (call) => {
     const answer = await showCap(call.deps, capId(call));
     const { cap, detail } = await removeCap(call.deps, capId(call));
     await call.deps.applyChanges();

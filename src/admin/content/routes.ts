@@ -12,7 +12,7 @@ import { exactMoment, momentOf } from "../moments.ts";
 import { requestedLabels } from "../requests/find-exchanges.ts";
 import { requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
-import { type AdminCall, type AdminRoute, get, remove } from "../routes/route.ts";
+import { type AdminCall, type AdminRoute, deleteRoute, get } from "../routes/route.ts";
 import { type ContentExport, deleteContent, exportContent, filterText, listedDocument } from "./content.ts";
 import { contentExportView, contentView, deletedContentView, listedContentView } from "./schema.ts";
 import { withConversation } from "./with-conversation.ts";
@@ -80,7 +80,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       });
     },
   ),
-  remove(
+  deleteRoute(
     "/requests/:id/content",
     "Delete the recorded content of a request",
     { answers: deletedContentView },
@@ -122,7 +122,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
     },
   ),
-  remove(
+  deleteRoute(
     "/content",
     "Delete recorded content by request, key, owner or time",
     { query: deleteQuery, answers: deletedContentView },

@@ -3,7 +3,7 @@ import { plural } from "../../base/text/plural.ts";
 import { count, moment, nullable, text } from "../formats/shapes.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { isoOrNull } from "../moments.ts";
-import { type AdminRoute, get, remove } from "../routes/route.ts";
+import { type AdminRoute, deleteRoute, get } from "../routes/route.ts";
 
 const ofKey = Type.Object({ key: text("A key's id, prefix or unique label.") });
 
@@ -35,7 +35,7 @@ export const responseRoutes: readonly AdminRoute[] = [
       return { key: prefix, responses, conversations, bytes, ...age };
     },
   ),
-  remove(
+  deleteRoute(
     "/responses",
     "Delete all stored responses and conversations of a key",
     { query: ofKey, answers: deletedResponsesView },

@@ -113,7 +113,7 @@ const changing =
 
 export const post = changing("POST");
 export const patch = changing("PATCH");
-export const remove = changing("DELETE");
+export const deleteRoute = changing("DELETE");
 
 /** Whether it shows or changes what members own, in every configuration or in some. */
 export function isForMembers(route: AdminRoute): boolean {

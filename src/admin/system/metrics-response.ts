@@ -26,7 +26,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     version: deps.version,
     startedAtMs: performance.timeOrigin,
     providers,
-    ready: !deps.isDraining() && deps.trouble() === null,
+    ready: !deps.isDraining() && deps.problem() === null,
     inFlight: deps.inFlight(),
     backgroundInFlight: deps.backgroundInFlight(),
     requestLogDropped: deps.requestLogDropped(),
@@ -79,7 +79,7 @@ const timeoutMs = 2_000;
  * not wait.
  */
 async function accountGauges(deps: MetricsSource): Promise<readonly AccountGauges[]> {
-  if (deps.trouble() !== null) return [];
+  if (deps.problem() !== null) return [];
   const nothing = Bun.sleep(timeoutMs).then(() => []);
   return Promise.race([readGauges(deps).catch(() => []), nothing]);
 }

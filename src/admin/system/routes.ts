@@ -131,10 +131,10 @@ function routeDocument(route: ServedRoute, deps: AdminDeps): RouteView[] {
 }
 
 function health(deps: AdminDeps): HealthView {
-  const trouble = deps.trouble();
+  const problem = deps.problem();
   return {
-    status: deps.isDraining() ? "draining" : trouble === null ? "ok" : "unhealthy",
-    trouble: trouble && { reason: trouble.reason, advice: trouble.advice },
+    status: deps.isDraining() ? "draining" : problem === null ? "ok" : "unhealthy",
+    problem: problem && { reason: problem.reason, advice: problem.advice },
     version: deps.version,
     uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),

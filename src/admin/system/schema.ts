@@ -19,7 +19,7 @@ export type AuditView = Static<typeof auditView>;
 
 export const healthView = Type.Object({
   status: oneOf(["ok", "draining", "unhealthy"]),
-  trouble: nullable(
+  problem: nullable(
     Type.Object({
       reason: text("Why the gateway is not accepting requests."),
       advice: text("What to do."),

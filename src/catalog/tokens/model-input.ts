@@ -16,7 +16,7 @@ const defaultTokens: Readonly<Record<Attachment, number>> = {
 };
 
 /** Reasoning that only its provider can read. It is billed in some turns, and not in others. */
-const sealedFields = new Set(["signature", "encrypted_content"]);
+const encryptedFields = new Set(["signature", "encrypted_content"]);
 /** Base64 of about four bytes a token. */
 const encryptedCharsPerToken = 5;
 
@@ -36,7 +36,7 @@ const unreadFields = new Set([
 /** What blocks have around what the model reads. Under other names may be an object that it reads as JSON: a tool's input, or a schema. */
 const ownFields = new Set([
   ...unreadFields,
-  ...sealedFields,
+  ...encryptedFields,
   ...["content", "text", "name", "thinking", "output", "summary", "source", "title", "url", "data"],
   ...["tool_calls", "function", "custom", "arguments", "is_error", "phase", "annotations", "citations"],
   ...["reasoning_content", "refusal"],
@@ -48,7 +48,7 @@ export interface ModelInput {
   fixedTokens: number;
   /** What Claude reads in addition. */
   claudeTokens: number;
-  /** How much more there may be: large attachments, sealed reasoning, and members of the body that are not known here. */
+  /** How much more there may be: large attachments, encrypted reasoning, and members of the body that are not known here. */
   possibleTokens: number;
 }
 
@@ -112,7 +112,7 @@ function collect(value: Json | undefined, input: ModelInput, isJson = false): vo
 
 function collectBlock(block: JsonObject, input: ModelInput, isJson: boolean): void {
   if (block["type"] === "redacted_thinking") {
-    addSealed(block["data"], input);
+    addEncrypted(block["data"], input);
     return;
   }
   const attachment = isPlainDocument(block) ? null : attachmentOf(block["type"]);
@@ -131,12 +131,12 @@ function collectBlock(block: JsonObject, input: ModelInput, isJson: boolean): vo
   for (const name in block) {
     const isOther = isJson || !ownFields.has(name);
     if (isOther) input.possibleTokens += Buffer.byteLength(name) + 3;
-    if (sealedFields.has(name)) addSealed(block[name], input);
+    if (encryptedFields.has(name)) addEncrypted(block[name], input);
     else if (isJson || !unreadFields.has(name)) collect(block[name], input, isOther);
   }
 }
 
-function addSealed(value: Json | undefined, input: ModelInput): void {
+function addEncrypted(value: Json | undefined, input: ModelInput): void {
   if (typeof value === "string") input.possibleTokens += Math.ceil(value.length / encryptedCharsPerToken);
 }
 

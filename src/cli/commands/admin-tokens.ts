@@ -2,9 +2,9 @@ import type { AdminTokenView, IssuedAdminTokenView } from "../../admin/auth/sche
 import { printable } from "../../base/text/printable.ts";
 import { argument, choiceOption, commandGroup, requiredOption } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { moment } from "../terminal/terminal.ts";
+import { utcMinute } from "../terminal/terminal.ts";
 
-const shortly = (iso: string | null) => (iso === null ? "" : moment(Date.parse(iso)));
+const shortly = (iso: string | null) => (iso === null ? "" : utcMinute(Date.parse(iso)));
 
 /** Commands for admin API tokens: one per person or program, so that the audit log can distinguish them. */
 export const adminTokensCommands = commandGroup(

@@ -1,7 +1,7 @@
 import type { NodeView } from "../../admin/system/schema.ts";
 import { count } from "../../base/text/plural.ts";
 import { list } from "../operations/operation-command.ts";
-import { CommandError, fromNow, moment, span } from "../terminal/terminal.ts";
+import { CommandError, fromNow, span, utcMinute } from "../terminal/terminal.ts";
 
 const right = { align: "right" } as const;
 
@@ -21,7 +21,7 @@ export const nodesCommand = list<NodeView>({
       { name: "name", title: "NAME", elastic: true },
       { name: "state", title: "STATE", cell: ({ state }) => states[state](state) },
       { name: "version", title: "VERSION" },
-      { name: "since", title: "SINCE (UTC)", cell: ({ since }) => moment(Date.parse(since)) },
+      { name: "since", title: "SINCE (UTC)", cell: ({ since }) => utcMinute(Date.parse(since)) },
       { name: "in_flight", title: "IN FLIGHT", ...right, cell: (node) => count(node.in_flight) },
       { name: "holds", title: "HOLDS", ...right, cell: ({ holds }) => count(holds) },
       { name: "heartbeat_at", title: "HEARTBEAT", cell: (node) => ago(Date.parse(node.heartbeat_at), nowMs) },

@@ -3,7 +3,7 @@ import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { commandGroup, option, requiredOption } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { moment } from "../terminal/terminal.ts";
+import { utcMinute } from "../terminal/terminal.ts";
 
 /** Sign-ins to the dashboard and the self-service page. */
 export const sessionsCommands = commandGroup("sessions", "See who is signed in, and sign people out", [
@@ -20,8 +20,8 @@ export const sessionsCommands = commandGroup("sessions", "See who is signed in, 
         elastic: true,
         cell: ({ issuer }) => printable(issuer ?? "–"),
       },
-      { name: "began_at", title: "SINCE (UTC)", cell: ({ began_at: at }) => moment(Date.parse(at)) },
-      { name: "ends_at", title: "UNTIL (UTC)", cell: ({ ends_at: at }) => moment(Date.parse(at)) },
+      { name: "began_at", title: "SINCE (UTC)", cell: ({ began_at: at }) => utcMinute(Date.parse(at)) },
+      { name: "ends_at", title: "UNTIL (UTC)", cell: ({ ends_at: at }) => utcMinute(Date.parse(at)) },
     ],
     nothing: ({ client: { gateway, place, name } }) =>
       gateway === null && "data_folder" in place

@@ -3,9 +3,9 @@ import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { argument, commandGroup, option } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { Misuse, moment } from "../terminal/terminal.ts";
+import { Misuse, utcMinute } from "../terminal/terminal.ts";
 
-const shortly = (iso: string) => moment(Date.parse(iso));
+const shortly = (iso: string) => utcMinute(Date.parse(iso));
 
 /** Programs that people have signed in, such as coding agents. */
 export const signInsCommands = commandGroup(

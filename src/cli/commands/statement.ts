@@ -8,7 +8,7 @@ import { count, plural } from "../../base/text/plural.ts";
 import { option } from "../help.ts";
 import { operation } from "../operations/operation-command.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
-import { creditsShown, moment, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, utcMinute, type Terminal } from "../terminal/terminal.ts";
 
 export const statementCommand = operation<StatementView, { month?: string; account?: string }>({
   name: "statement",
@@ -80,7 +80,7 @@ function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note
     const above = kind === "overrun" ? "above the cap" : null;
     return [model ?? "–", key_label ?? key_prefix, owner, above].filter(Boolean).join("  ");
   }
-  const day = at === null ? "" : moment(Date.parse(at)).slice(0, 10);
+  const day = at === null ? "" : utcMinute(Date.parse(at)).slice(0, 10);
   return [kinds[kind], day, reference, note].filter(Boolean).join("  ");
 }
 

@@ -5,7 +5,7 @@ import type { OperationClient } from "../operations/client.ts";
 import { list } from "../operations/operation-command.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
 import type { ListColumn } from "../terminal/list.ts";
-import { CommandFailed, moment, type Terminal } from "../terminal/terminal.ts";
+import { CommandFailed, utcMinute, type Terminal } from "../terminal/terminal.ts";
 
 export const statusCommand = list<AlertView, object, { check?: true }>({
   name: "status",
@@ -70,7 +70,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {
     {
       name: "since",
       title: "SINCE (UTC)",
-      cell: ({ since }) => (since === null ? style.dim("–") : moment(Date.parse(since))),
+      cell: ({ since }) => (since === null ? style.dim("–") : utcMinute(Date.parse(since))),
     },
   ];
 }

@@ -53,7 +53,7 @@ export async function startService(
       const reloaded = await running.reload(next, consent);
       current = reloaded.settings;
       writeFilesForCommands(current, terminal, url);
-      return { needsRestart: reloaded.notInForce, newSecrets };
+      return { needsRestart: reloaded.needsRestart, newSecrets };
     },
     storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),
@@ -69,9 +69,9 @@ export async function startService(
   };
 
   function look(folder: FolderMaintenance): void {
-    const trouble = running?.trouble() ?? null;
-    if (trouble?.endsProcess === true) {
-      terminal.note(`${terminal.noteStyle.bad("error:")} ${trouble.reason} ${trouble.advice}`);
+    const problem = running?.problem() ?? null;
+    if (problem?.endsProcess === true) {
+      terminal.note(`${terminal.noteStyle.bad("error:")} ${problem.reason} ${problem.advice}`);
       process.exit(1);
     }
     if (restoring !== null || !isRestoreWanted(folder)) return;

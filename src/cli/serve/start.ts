@@ -50,7 +50,7 @@ export async function startWithKeys(
     terminal.print(`the dashboard is at ${adminUrl}/admin`);
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
-  if (!printTrouble(running, json, terminal) && settings.store === null && !json) {
+  if (!printProblem(running, json, terminal) && settings.store === null && !json) {
     warnIfDiskNearlyFull(settings.server.data, terminal);
   }
   return running;
@@ -60,10 +60,10 @@ export async function startWithKeys(
  * Printed here, because the keys and addresses above do not work until the problem is fixed. Returns whether there is
  * one.
  */
-function printTrouble(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
-  const trouble = running.trouble();
-  if (trouble === null) return false;
-  const { reason, advice } = trouble;
+function printProblem(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
+  const problem = running.problem();
+  if (problem === null) return false;
+  const { reason, advice } = problem;
   const mark = terminal.style.bad("✗");
   if (json) terminal.print(JSON.stringify({ not_ready: { reason, advice } }));
   else terminal.print(`${mark} Every request gets 503 until this is fixed: ${reason} ${advice}\n`);

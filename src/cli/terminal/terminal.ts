@@ -115,7 +115,7 @@ export function creditsShown(amount: number): string {
 }
 
 /** `2026-01-31 14:05`, always UTC: budgets and days are UTC too. */
-export function moment(ms: number): string {
+export function utcMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 

@@ -44,7 +44,7 @@ const places: readonly Place[] = [
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "reports", title: "Usage", icon: "usage", page: () => <Usage /> },
   { path: "requests", title: "Requests", icon: "exchanges", page: () => <Exchanges /> },
-  { path: "reconcile", title: "Reconcile", icon: "bill", page: () => <Reconcile /> },
+  { path: "reconcile", title: "Reconcile", icon: "reconcile", page: () => <Reconcile /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
   { path: "system", title: "System", icon: "settings", page: () => <System /> },
@@ -118,7 +118,7 @@ function Navigation() {
         <Button kind="quiet" icon={theme.value} onClick={nextTheme}>
           Theme: {theme.value}
         </Button>
-        <Button kind="quiet" icon="leave" onClick={signOut}>
+        <Button kind="quiet" icon="sign-out" onClick={signOut}>
           Sign out
         </Button>
       </div>
@@ -128,13 +128,13 @@ function Navigation() {
 
 /** Above every page while the gateway is not accepting requests: why, and what to do. */
 function TroubleBanner() {
-  const { trouble } = useAnswer<HealthView>("/health", 5000).value ?? {};
-  if (!trouble) return null;
+  const { problem } = useAnswer<HealthView>("/health", 5000).value ?? {};
+  if (!problem) return null;
   return (
     <div class="callout bad" role="alert">
       <Icon name="warning" />
       <p>
-        <strong>Not accepting requests: {trouble.reason}</strong> {trouble.advice}
+        <strong>Not accepting requests: {problem.reason}</strong> {problem.advice}
       </p>
     </div>
   );

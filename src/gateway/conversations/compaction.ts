@@ -1,14 +1,14 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
+import { decryptText, type Encryption, encryptText } from "../../base/secrets/encrypt.ts";
 import type { Settings } from "../../config/settings.ts";
 import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/contract/output-limit.ts";
 import {
   compactionTrigger,
+  encryptedSummaryIn,
   isCompaction,
   keptMessages,
-  sealIn,
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
@@ -24,7 +24,7 @@ import { type Compaction, type Conversation, pathOfItem } from "../turns/compact
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { summaryJob } from "./item-jobs.ts";
 
-function sealOf(secret: Uint8Array, keyId: string): Seal {
+function encryptionOf(secret: Uint8Array, keyId: string): Encryption {
   return { key: secret, context: keyId, version: 1 };
 }
 
@@ -54,9 +54,9 @@ export function withSummaries(conversation: Conversation, secret: Uint8Array, ke
 
 /** Returns the summary if the item was encrypted here. Throws if it belongs to another key. */
 export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, param: string): TurnItem {
-  const sealed = sealIn(item);
-  if (sealed === null) return item;
-  const summary = unsealText(sealed, sealOf(secret, keyId));
+  const encrypted = encryptedSummaryIn(item);
+  if (encrypted === null) return item;
+  const summary = decryptText(encrypted, encryptionOf(secret, keyId));
   if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
   const message = "This compaction belongs to another key, or was modified. Send the conversation itself.";
   throw new GatewayError("invalid_encrypted_content", message, { param });
@@ -112,7 +112,7 @@ export async function summarise(
     form,
     kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
-    seal: (summary) => sealText(Buffer.from(summary), sealOf(secret, keyId)),
+    seal: (summary) => encryptText(Buffer.from(summary), encryptionOf(secret, keyId)),
   };
   const maxOutputTokens = maxSummaryTokens(settings, model);
   const changes = { maxOutputTokens, stream: form === "response" && stream };

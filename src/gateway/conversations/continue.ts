@@ -85,7 +85,7 @@ async function continued(
   reserve: (bytes: number) => void,
 ): Promise<ContinuedRequest> {
   const asked = requestedTurn(admitted, request, kind, reserve);
-  if (needsRewrite(request, asked)) return rewritten(admitted, request, asked);
+  if (needsRewrite(request, asked)) return rewriteRequest(admitted, request, asked);
   const { exchange } = admitted;
   const keeping = asked.isKept ? keepingOf(exchange, request, firstTurn(exchange, request)) : null;
   return { turn: keeping === null ? noTurn : { ...noTurn, keeping }, body: null, replay: null };
@@ -169,7 +169,7 @@ function keepingOf(
   return { ...turn, isStored, isProviders: mayStore && settings.responses.state === "provider" };
 }
 
-async function rewritten(
+async function rewriteRequest(
   admitted: AdmittedCall,
   request: ClientRequest,
   asked: RequestedTurn,

@@ -50,7 +50,7 @@ export interface FoundConversation {
   /** What of them is new. */
   readonly input: readonly TurnItem[];
   readonly conversation: Conversation;
-  /** Opens what was sealed here; empty if nothing is. */
+  /** Opens what was encrypted here; empty if nothing is. */
   readonly secret: Uint8Array;
   readonly paths: SentPaths;
 }

@@ -77,5 +77,5 @@ export interface Gateway {
   /** Reads changes of keys and balances by other processes now, not at the next poll. */
   catchUp(): Promise<void>;
   /** Why charges cannot be written, so that the gateway is not ready; null while they can. */
-  storeTrouble(): string | null;
+  storeProblem(): string | null;
 }

@@ -17,7 +17,7 @@ import type { RequestedExtras } from "../charge/extras.ts";
 import { requestExtras } from "../charge/requested-extras.ts";
 import { noUnpricedTools } from "../charge/requested-tools.ts";
 import type { ClientRequest } from "../request/client-request.ts";
-import { rewritten } from "../request/read-request.ts";
+import { withBody } from "../request/read-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
 
@@ -92,7 +92,7 @@ async function withoutForeignTokens(
   if (texts === null) {
     throw invalidRequest("`input` has tokens that are not in cl100k_base. Send the text instead.", "input");
   }
-  return rewritten(exchange, foreign.withTexts(texts), name);
+  return withBody(exchange, foreign.withTexts(texts), name);
 }
 
 /** Token budgets can pay only for what is counted in tokens. */

@@ -13,7 +13,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { claimIdempotency } from "../request/idempotent.ts";
-import { readRequest, rewritten } from "../request/read-request.ts";
+import { readRequest, withBody } from "../request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
 import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
 import { replay } from "../response/replay.ts";
@@ -74,7 +74,7 @@ const noFields: FormFields = { numbers: [], texts: [] };
 
 function readFields(exchange: Exchange, form: SpooledForm, name: MeteredRouteName): ClientRequest {
   const body = bodyOfForm(form, meteredRoute(name).takesForms ?? noFields);
-  return rewritten(exchange, body, name).sentAs(form);
+  return withBody(exchange, body, name).sentAs(form);
 }
 
 function isStreamed({ streams, isStreamed }: MeteredRoute, { truncated, stream }: ClientRequest): boolean {

@@ -127,7 +127,7 @@ export async function withoutValues(
 }
 
 /** The request with another body, which follows from its own. */
-export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
+export function withBody(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
   return checkBody(bytes, expected);

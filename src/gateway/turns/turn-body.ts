@@ -1,6 +1,6 @@
 import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { sealing, unsealing } from "../../base/secrets/seal.ts";
+import { decrypting, encrypting } from "../../base/secrets/encrypt.ts";
 import {
   endedResponse,
   inputItems,
@@ -112,7 +112,7 @@ interface VerbatimContent {
 
 /** The first byte of a body. */
 export const plain = 0;
-const sealed = 1;
+const encrypted = 1;
 
 const lengthBytes = 4;
 
@@ -164,7 +164,7 @@ export function bodyPieces(
   key: Uint8Array | null,
 ): Iterable<Uint8Array> {
   // Bound to its id: a body that was copied to another row cannot be decrypted.
-  return key === null ? [plainMark, ...pieces] : sealing(pieces, { key, context: id, version: sealed });
+  return key === null ? [plainMark, ...pieces] : encrypting(pieces, { key, context: id, version: encrypted });
 }
 
 const plainMark = Buffer.of(plain);
@@ -209,7 +209,7 @@ export function copyTurn({ head, input, output, ...turn }: Turn): Turn {
   return { ...turn, head: new Uint8Array(head), input: input.map(copied), output: output.map(copied) };
 }
 
-/** Null if it was sealed with another key. */
+/** Null if it was encrypted with another key. */
 export async function readTurn(
   id: string,
   body: Uint8Array,
@@ -219,7 +219,7 @@ export async function readTurn(
   return content && contentIn(id, content);
 }
 
-/** What was written in these pieces. Null if it was sealed with another key, or in another place. */
+/** What was written in these pieces. Null if it was encrypted with another key, or in another place. */
 export async function openBody(
   id: string,
   body: Uint8Array,
@@ -227,7 +227,7 @@ export async function openBody(
 ): Promise<Uint8Array | null> {
   if (body[0] === plain) return body.subarray(1);
   if (key === null) return null;
-  const steps = unsealing(body, { key, context: id, version: sealed });
+  const steps = decrypting(body, { key, context: id, version: encrypted });
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) await largeBodyPacer.turn();
   return step.value;

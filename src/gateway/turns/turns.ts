@@ -295,7 +295,7 @@ export class Turns {
   readonly #writeAhead = (part: ResponsePart): Promise<void> =>
     this.#store.recordResponsePart(part).catch(() => {});
 
-  /** What summaries are sealed with. */
+  /** What summaries are encrypted with. */
   sealingSecret(): Promise<Uint8Array> {
     this.#secret ??= this.#store.turns.sealingSecret(randomBytes(secretBytes)).catch((error) => {
       this.#secret = null;

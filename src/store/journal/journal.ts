@@ -1,5 +1,5 @@
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
-import type { StoreStats, Trouble } from "../health.ts";
+import type { StoreProblem, StoreStats } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
 import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";
 import type { Reserve } from "./reserve.ts";
@@ -10,13 +10,13 @@ export interface JournalOptions {
   /** Null for a database that manages its own space. */
   readonly reserve: Reserve | null;
   /** Describes this database's failures to operators. */
-  readonly troubles: Troubles;
+  readonly problems: StoreProblems;
   /** How long `close` waits for a database that cannot be written to. */
   readonly closeTimeoutMs?: number;
   readonly now?: () => number;
 }
 
-export type Troubles = Readonly<Record<Exclude<FailureReason, "rejected">, Trouble>>;
+export type StoreProblems = Readonly<Record<Exclude<FailureReason, "rejected">, StoreProblem>>;
 
 /** One call of `commit`: its items are written in one transaction, or none of them is. */
 interface Commit {
@@ -59,7 +59,7 @@ export class Journal {
   readonly #writer: BatchWriter;
   readonly #stats: StoreStats;
   readonly #reserve: Reserve | null;
-  readonly #troubles: Troubles;
+  readonly #problems: StoreProblems;
   readonly #closeTimeoutMs: number;
   readonly #now: () => number;
   #waiting: Commit[] = [];
@@ -82,7 +82,7 @@ export class Journal {
     this.#writer = options.writer;
     this.#stats = options.stats;
     this.#reserve = options.reserve;
-    this.#troubles = options.troubles;
+    this.#problems = options.problems;
     this.#closeTimeoutMs = options.closeTimeoutMs ?? defaultCloseTimeoutMs;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -93,11 +93,11 @@ export class Journal {
     return !this.#outOfSpace && this.#now() - this.#failingSinceMs < lockTimeoutMs;
   }
 
-  get trouble(): Trouble | null {
+  get problem(): StoreProblem | null {
     if (this.healthy) return null;
-    if (this.#broken) return this.#troubles.damaged;
+    if (this.#broken) return this.#problems.damaged;
     if (this.#closingUntilMs !== null) return closing;
-    return this.#outOfSpace || this.#reserve?.isSpent === true ? this.#troubles.full : this.#troubles.busy;
+    return this.#outOfSpace || this.#reserve?.isSpent === true ? this.#problems.full : this.#problems.busy;
   }
 
   /** Charges that are not durable: waiting or rejected. */
@@ -240,7 +240,7 @@ export class Journal {
   }
 }
 
-const closing: Trouble = { reason: "The store is closing.", advice: "No action is needed." };
+const closing: StoreProblem = { reason: "The store is closing.", advice: "No action is needed." };
 
 function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));

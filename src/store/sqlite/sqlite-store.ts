@@ -19,11 +19,11 @@ import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-fi
 import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
+import { failedSyncTrouble } from "./problems.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
-import { failedSyncTrouble } from "./troubles.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
@@ -91,11 +91,11 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     }),
 
     get healthy() {
-      return journal === null || (journal.healthy && log.failure === null && watched?.trouble == null);
+      return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);
     },
-    get trouble() {
+    get problem() {
       if (log.failure !== null) return failedSyncTrouble;
-      return watched?.trouble ?? journal?.trouble ?? null;
+      return watched?.problem ?? journal?.problem ?? null;
     },
     get unwritten() {
       return unwritten();

@@ -4,9 +4,9 @@ import type {
   AcknowledgedAlert,
   AlertPost,
   AlertRecords,
-  BegunAlert,
   DrawnBound,
   ExpiringKey,
+  FiringAlert,
   Overrun,
   PartialList,
 } from "../alert-records.ts";
@@ -119,18 +119,18 @@ export function storedAlerts(
 
     lead: async () => true,
 
-    begun: () => read<BegunAlert>("SELECT id, level, finding FROM alerts"),
+    firing: () => read<FiringAlert>("SELECT id, level, finding FROM alerts"),
 
-    recordAlerts: ({ begun, ended, posts }) =>
+    recordAlerts: ({ fired, resolved, posts }) =>
       changeTogether(function* () {
-        for (const { id, level, finding } of begun) {
+        for (const { id, level, finding } of fired) {
           yield* query(
             `INSERT INTO alerts (id, level, finding) VALUES ($1::text, $2::int, $3::text)
             ON CONFLICT (id) DO UPDATE SET level = excluded.level, finding = excluded.finding`,
             [id, level, finding],
           );
         }
-        yield* query("DELETE FROM alerts WHERE id = ANY ($1::text[])", [ended]);
+        yield* query("DELETE FROM alerts WHERE id = ANY ($1::text[])", [resolved]);
         for (const { alertId, body, madeAtMs } of posts) {
           yield* query(
             "INSERT INTO alert_posts (alert_id, body, made_at_ms, due_at_ms) VALUES ($1::text, $2::text, $3::int8, $3::int8)",

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from "bun:test";
-import { openAttempt, sealAttempt } from "../../../src/admin/auth/oidc/attempt.ts";
+import { decryptAttempt, encryptAttempt } from "../../../src/admin/auth/oidc/attempt.ts";
 import { OidcSignIn } from "../../../src/admin/auth/oidc/sign-in.ts";
 import type { OidcSettings } from "../../../src/config/settings.ts";
 import { clientId, clientSecret, startIssuer } from "../oidc/issuer.ts";
@@ -13,11 +13,11 @@ test("a sign-in that was begun too long ago, or sealed by somebody else, is not 
     returnTo: "/admin",
     endsAtMs: 1_000,
   };
-  const sealed = sealAttempt(attempt, "secret");
-  expect(openAttempt(sealed, "secret", 999)).toEqual(attempt);
-  expect(openAttempt(sealed, "secret", 1_000)).toBeNull();
-  expect(openAttempt(sealed, "another", 999)).toBeNull();
-  expect(openAttempt("", "secret", 999)).toBeNull();
+  const sealed = encryptAttempt(attempt, "secret");
+  expect(decryptAttempt(sealed, "secret", 999)).toEqual(attempt);
+  expect(decryptAttempt(sealed, "secret", 1_000)).toBeNull();
+  expect(decryptAttempt(sealed, "another", 999)).toBeNull();
+  expect(decryptAttempt("", "secret", 999)).toBeNull();
 });
 
 test("an issuer is discovered once an hour, and anew for other settings", async () => {

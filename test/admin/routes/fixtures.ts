@@ -139,7 +139,7 @@ async function makeDeps(
       reload: async () => {
         const reloaded = reloadable(settings, loadSettings(loading).settings);
         settings = reloaded.settings;
-        return { needsRestart: reloaded.notInForce, newSecrets: [] };
+        return { needsRestart: reloaded.needsRestart, newSecrets: [] };
       },
     },
     deploymentHealth: () => [],
@@ -151,7 +151,7 @@ async function makeDeps(
     flushRequestLog: async () => {},
     oldestExchanges: () => [],
     isDraining: () => false,
-    trouble: () => store.trouble,
+    problem: () => store.problem,
     journalStats: () => store.stats,
     applyChanges: async () => {
       const changes = await store.changesSince(revision);

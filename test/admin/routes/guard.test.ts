@@ -241,7 +241,7 @@ describe("a store that cannot write", () => {
     const headers = { origin: admin.url, "content-type": "application/json" };
     const enter = () => fetch(`${admin.url}${adminBase}/session`, { method: "POST", body, headers });
     expect((await enter()).status).toBe(503);
-    Object.defineProperty(admin.store, "trouble", { value: { reason: "Full.", advice: "Free at least." } });
+    Object.defineProperty(admin.store, "problem", { value: { reason: "Full.", advice: "Free at least." } });
     expect((await enter()).status).toBe(204);
   });
 });

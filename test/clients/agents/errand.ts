@@ -1,14 +1,14 @@
 import type { SaidCall } from "../conversation/scenario.ts";
 
 /** What goes wrong: the first answer breaks off, all prompts are too long, or the model knows no effort and says so. */
-export type Trouble = "breaks off" | "too long" | "no effort";
+export type StoreProblem = "breaks off" | "too long" | "no effort";
 
 /**
  * What the model behind an agent does: in each step it thinks and calls tools of the agent, and goes on when
  * their results are as they must be; in the end it says something.
  */
 export interface Errand {
-  readonly troubles?: readonly Trouble[];
+  readonly problems?: readonly StoreProblem[];
   readonly steps: readonly Step[];
   /** For clients that do not understand calls whose fragments are mixed. */
   readonly inSequence?: true;

@@ -48,13 +48,13 @@ export function startAgentProvider(): AgentProvider {
       if (!isAboutErrand(heard, errand)) {
         return render(wire, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
       }
-      const { troubles = [] } = errand;
-      if (troubles.includes("too long")) return tooLong(speaker);
-      if (troubles.includes("no effort") && asksForEffort.test(request.text)) {
+      const { problems = [] } = errand;
+      if (problems.includes("too long")) return tooLong(speaker);
+      if (problems.includes("no effort") && asksForEffort.test(request.text)) {
         return refusal(wire, "capability_rejected: effort_unsupported");
       }
       const turn = isContinued(request, errand) ? turnAt(errand.steps.length) : nextTurn(heard, dialect);
-      if (!troubles.includes("breaks off") || troubled) return render(wire, turn, request);
+      if (!problems.includes("breaks off") || troubled) return render(wire, turn, request);
       troubled = true;
       return render(wire, { ...turn, ending: "cut" }, request);
     } catch (error) {

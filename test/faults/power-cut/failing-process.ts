@@ -15,4 +15,4 @@ openAcknowledgements(process.env["RECORDED_LOG"] ?? "").add(reference);
 while (readFileSync(process.env["FAILING_SYNC_FILE"] ?? "", "utf8") === "0") await Bun.sleep(5);
 const body = crypto.getRandomValues(new Uint8Array(60_000));
 await store.recordResponsePart({ recordingId: newId("rec_"), sequence: 0, body }).catch(() => {});
-process.exit(store.trouble?.endsProcess === true ? 1 : 0);
+process.exit(store.problem?.endsProcess === true ? 1 : 0);

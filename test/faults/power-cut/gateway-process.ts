@@ -47,7 +47,7 @@ async function topUpForever(keyId: string): Promise<never> {
 }
 
 async function endWithTheDisk(): Promise<never> {
-  while (store.trouble?.endsProcess !== true) await Bun.sleep(5);
+  while (store.problem?.endsProcess !== true) await Bun.sleep(5);
   process.exit(1);
 }
 

@@ -133,22 +133,22 @@ testEachStore("posts outlast a restart, and those of one alert keep their order"
   const store = await database.openGateway(clock);
   const post = (alertId: string, body: string) => ({ alertId, body, madeAtMs: 100 });
   await store.alerts.recordAlerts({
-    begun: [
+    fired: [
       { id: "x", level: 80, finding: "{}" },
       { id: "y", level: 0, finding: "{}" },
     ],
-    ended: [],
+    resolved: [],
     posts: [post("x", "begin x"), post("y", "begin y")],
   });
   await store.alerts.recordAlerts({
-    begun: [{ id: "y", level: 95, finding: "{1}" }],
-    ended: ["x"],
+    fired: [{ id: "y", level: 95, finding: "{1}" }],
+    resolved: ["x"],
     posts: [post("x", "end x")],
   });
   await store.close();
   const again = await database.openGateway(clock);
   const { alerts } = again;
-  expect(await alerts.begun()).toEqual([{ id: "y", level: 95, finding: "{1}" }]);
+  expect(await alerts.firing()).toEqual([{ id: "y", level: 95, finding: "{1}" }]);
   expect(await alerts.duePosts(99, 10)).toEqual([]);
   const [first, second, ...none] = await alerts.duePosts(100, 10);
   expect([first?.body, second?.body, none]).toEqual(["begin x", "begin y", []]);

@@ -292,7 +292,7 @@ describe("a lock", () => {
     await waitFor(() => stats.failedBatches > 0, "the lock to be met");
     expect(journal.healthy).toBe(true);
     await waitFor(() => !journal.healthy, "the lock to last too long");
-    expect(journal.trouble?.reason).toContain("locked by another program");
+    expect(journal.problem?.reason).toContain("locked by another program");
     isLocked = false;
     await waiting;
     expect(journal.healthy).toBe(true);

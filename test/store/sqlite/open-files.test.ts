@@ -60,11 +60,11 @@ describe.concurrent("a database that is", () => {
   test.each(losses)("%s takes no new work; what runs is charged and can be restored", async (_how, lose) => {
     using folder = temporaryFolder();
     const { store, key, file, data } = await openCharged(folder.dir);
-    expect(store.trouble).toBeNull();
+    expect(store.problem).toBeNull();
     lose(file, data);
     await isNoticed(store);
-    expect(store.trouble?.reason).toMatch(/^sluice\.db was removed/);
-    expect(store.trouble?.advice).toContain("still open");
+    expect(store.problem?.reason).toMatch(/^sluice\.db was removed/);
+    expect(store.problem?.advice).toContain("still open");
     await store.commit([settleItem(key.id, 200)]);
     expect(await store.readTotals(key.id)).toMatchObject({ posted: 700 });
     await store.close();
@@ -85,7 +85,7 @@ describe.concurrent("a database that is", () => {
     copyFileSync(other.file, `${file}.new`);
     renameSync(`${file}.new`, file);
     await isNoticed(store);
-    expect(store.trouble?.reason).toContain("sluice.db was replaced by another file");
+    expect(store.problem?.reason).toContain("sluice.db was replaced by another file");
     expect(existsSync(`${file}-wal`)).toBe(false);
     await store.commit([settleItem(key.id, 200)]);
     await store.close();
@@ -127,7 +127,7 @@ describe("a lock file that is removed", () => {
     const { store, data } = await openCharged(folder.dir);
     rmSync(join(data, "sluice.lock"));
     await isNoticed(store);
-    expect(store.trouble?.reason).toContain("sluice.lock was removed");
+    expect(store.problem?.reason).toContain("sluice.lock was removed");
     await store.close();
   });
 

@@ -113,7 +113,7 @@ describe("what Google's refusals mean", () => {
     expect(failure).toMatchObject({ quotaResetMs: 12 * 3_600_000, retryAfterMs: 12 * 3_600_000 });
   });
 
-  test("G67: trouble is retried, overload waits, and what took too long is not asked again", () => {
+  test("G67: problem is retried, overload waits, and what took too long is not asked again", () => {
     expect(failureOf(googleError(500, "INTERNAL", "Internal error."))).toMatchObject({
       mayRetry: true,
       mayTryOthers: true,
@@ -161,5 +161,5 @@ test.each([
 });
 
 test("`models check` leaves other refusals to the usual advice", () => {
-  expect(adviseOnGemini(answerOf(googleError(500, "INTERNAL", "Trouble.")), "gemini-4")).toBeNull();
+  expect(adviseOnGemini(answerOf(googleError(500, "INTERNAL", "StoreProblem.")), "gemini-4")).toBeNull();
 });

@@ -57,7 +57,7 @@ export interface FakeVertex {
   /** What the token host says instead of issuing one; null: it issues. */
   tokenTrouble: Answer | null;
   /** What Vertex says instead of an answer; null: it answers. */
-  trouble: Answer | null;
+  problem: Answer | null;
   stop(): void;
 }
 
@@ -86,7 +86,7 @@ export function startFakeVertex(): FakeVertex {
     if (!valid.has(token) && !isExpress) {
       return googleError(401, "UNAUTHENTICATED", `Request had invalid authentication credentials ${token}.`);
     }
-    return fake.trouble ?? served(request, pathname);
+    return fake.problem ?? served(request, pathname);
   });
   const fake: FakeVertex = {
     url: provider.url,
@@ -94,7 +94,7 @@ export function startFakeVertex(): FakeVertex {
     tokenUri: `${provider.url}/token`,
     token: own,
     tokenTrouble: null,
-    trouble: null,
+    problem: null,
     get issued() {
       return issued;
     },

@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   fake.provider.requests.length = 0;
-  fake.trouble = null;
+  fake.problem = null;
   caller = await world.creditCaller();
 });
 
@@ -330,17 +330,17 @@ describe("Sluice before the same Vertex", () => {
     const email = vertexAccount.email;
     const leaks = `${email} of projects/${vertexAccount.project} with ${privateKeyLines[3]} and canary-google-token-1`;
     const told: string[] = [];
-    for (const trouble of [
+    for (const problem of [
       googleError(400, "INVALID_ARGUMENT", `Bad request by ${leaks}`),
       googleError(403, "PERMISSION_DENIED", `Permission denied for ${leaks}`),
       googleError(429, "RESOURCE_EXHAUSTED", `Quota of ${leaks}`),
       json({ type: "error", error: { type: "api_error", message: leaks } }),
       text(leaks, "text/plain", { status: 500 }),
     ]) {
-      fake.trouble = trouble;
+      fake.problem = problem;
       for (const id of ["claude", "gemini", "open"]) told.push(await (await messages(id)).text());
     }
-    fake.trouble = null;
+    fake.problem = null;
     told.push(await (await messages("missing")).text());
     fake.revokeTokens();
     fake.tokenTrouble = json({ error: "invalid_grant", error_description: leaks }, { status: 400 });

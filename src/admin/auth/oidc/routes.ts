@@ -9,7 +9,7 @@ import { rolesOf } from "../../access/person.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { answerHeaders } from "../../formats/admin-error.ts";
 import { recordSignIn, withCookies } from "../session-routes.ts";
-import { attemptMinutes, openAttempt, sealAttempt } from "./attempt.ts";
+import { attemptMinutes, decryptAttempt, encryptAttempt } from "./attempt.ts";
 import { errorPage, home, homeOf } from "./error-page.ts";
 import { reportFailure, SignInRejected } from "./failures.ts";
 import { OidcSignIn, type SignedIn } from "./sign-in.ts";
@@ -54,11 +54,11 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const { url, ...attempt } = await signIn.begin(oidc, redirectUri, choosesAccount);
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
       const returnTo = requestedPage(request) ?? home;
-      const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
+      const encrypted = encryptAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
       const attempts = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
       return redirect(url.href, [
         ...attempts.slice(0, 1 - maxAttempts).map((name) => attemptCookie(name, null, redirectUri)),
-        attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
+        attemptCookie(cookieFor(attempt.state), encrypted, redirectUri),
       ]);
     }),
   );
@@ -110,8 +110,8 @@ function loginUrl(returnTo: string): string {
 /** The attempt that a callback belongs to; null if it was started in another browser, or has expired. */
 function attemptOf(request: Request, { clientSecret }: OidcSettings, { clock }: AdminDeps) {
   const { searchParams } = urlOf({ request });
-  const sealed = cookiesOf(request).get(cookieFor(searchParams.get("state") ?? "")) ?? "";
-  return openAttempt(sealed, clientSecret, clock.wallMs());
+  const encrypted = cookiesOf(request).get(cookieFor(searchParams.get("state") ?? "")) ?? "";
+  return decryptAttempt(encrypted, clientSecret, clock.wallMs());
 }
 
 /**
@@ -134,10 +134,10 @@ function cookiesOf(request: Request): Bun.CookieMap {
   return new Bun.CookieMap(request.headers.get("cookie") ?? "");
 }
 
-function attemptCookie(name: string, sealed: string | null, redirectUri: string): string {
+function attemptCookie(name: string, encrypted: string | null, redirectUri: string): string {
   const secure = redirectUri.startsWith("https:") ? "; Secure" : "";
-  const age = sealed === null ? 0 : attemptMinutes * 60;
-  return `${name}=${sealed ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
+  const age = encrypted === null ? 0 : attemptMinutes * 60;
+  return `${name}=${encrypted ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
 }
 
 function redirect(location: string, cookies: readonly string[]): Response {

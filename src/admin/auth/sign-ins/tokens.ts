@@ -1,4 +1,4 @@
-import { sealText, unsealText } from "../../../base/secrets/seal.ts";
+import { decryptText, encryptText } from "../../../base/secrets/encrypt.ts";
 import type { SignInSettings } from "../../../config/settings.ts";
 import { familyOf, hashSecret, newFamily, newRefreshToken, newSecret } from "../../../keys/secret.ts";
 import type { AccessToken, RefreshableSignIn, RefreshState, SignIn } from "../../../store/store.ts";
@@ -51,7 +51,7 @@ export function stateAfter(
   return {
     refreshHash: hashSecret(pair.refresh),
     formerHash: hashSecret(presented),
-    formerAnswer: sealText(Buffer.from(JSON.stringify(pair)), sealBy(presented)),
+    formerAnswer: encryptText(Buffer.from(JSON.stringify(pair)), encryptionBy(presented)),
     usedAtMs: nowMs,
     access: [...known, accessOf(pair)].slice(-maxAccessTokens),
   };
@@ -59,12 +59,12 @@ export function stateAfter(
 
 /** The answer to the former refresh token; only that token opens it. */
 export function formerPair({ formerAnswer }: RefreshableSignIn, presented: string): TokenPair | null {
-  const opened = formerAnswer === null ? null : unsealText(formerAnswer, sealBy(presented));
+  const opened = formerAnswer === null ? null : decryptText(formerAnswer, encryptionBy(presented));
   // Written by `stateAfter`.
   return opened === null ? null : (JSON.parse(Buffer.from(opened).toString()) as TokenPair);
 }
 
-function sealBy(presented: string) {
+function encryptionBy(presented: string) {
   const key = new Bun.CryptoHasher("sha256", presented).update("sluice refresh answer").digest();
   return { key, context: "sluice refresh answer", version: 1 };
 }

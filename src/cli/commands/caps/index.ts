@@ -15,7 +15,7 @@ import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from
 import { segment } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
 import { facts, type ListColumn, listTable, printList } from "../../terminal/list.ts";
-import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, type Terminal, utcMinute } from "../../terminal/terminal.ts";
 
 /** Limits that follow people, end users and tags. */
 export function capsCommands(terminal: Terminal): Command {
@@ -290,7 +290,7 @@ function printCap(cap: CapDetailView, done: string | null, { json }: DataOptions
         ["within", cap.key ?? cap.account ?? "everywhere"],
         ["values", `${cap.counted} of at most ${cap.values}`],
         ["then", cap.then === null ? "rejected" : `${cap.then}${cap.then_always ? ", always" : ""}`],
-        ["resets at", `${moment(Date.parse(cap.resets_at))} UTC`],
+        ["resets at", `${utcMinute(Date.parse(cap.resets_at))} UTC`],
       ],
       terminal,
     ),

@@ -3,7 +3,7 @@ import { count, plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { operation } from "../../operations/operation-command.ts";
 import { facts } from "../../terminal/list.ts";
-import { moment } from "../../terminal/terminal.ts";
+import { utcMinute } from "../../terminal/terminal.ts";
 
 export const storeSizeCommand = operation<StorageView>({
   name: "size",
@@ -31,7 +31,7 @@ function factsOf({
     const found = pruned.find(({ what }) => what === kind);
     return found === undefined
       ? ""
-      : `; ${count(found.count)} deleted at ${moment(Date.parse(found.at))} UTC`;
+      : `; ${count(found.count)} deleted at ${utcMinute(Date.parse(found.at))} UTC`;
   };
   const { request_days: days, request_rows: rows, response_hours: hours } = retention;
   return [

@@ -27,7 +27,7 @@ const dialogs = {
   topup: TopUpKey,
   adjust: AdjustKey,
   edit: EditKey,
-  extend: ExtendKey,
+  "raise-cap": RaiseCap,
   move: MoveKey,
   rotate: RotateKey,
   disable: stopKey("Disable"),
@@ -74,7 +74,7 @@ export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenu
         {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
         {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
         <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
-        {key.caps.length > 0 && <MenuItem onClick={ask("extend")}>Raise a cap once…</MenuItem>}
+        {key.caps.length > 0 && <MenuItem onClick={ask("raise-cap")}>Raise a cap once…</MenuItem>}
         <MenuItem onClick={ask("move")}>Move to an account…</MenuItem>
         <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
         {!(held && isClosed) && <hr />}
@@ -96,7 +96,7 @@ function nameOf({ period, models }: CapView): string {
   return models === null ? period : `${period}:${models}`;
 }
 
-function ExtendKey({ subject: key, ...dialog }: KeyDialogProps) {
+function RaiseCap({ subject: key, ...dialog }: KeyDialogProps) {
   const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capText(cap, key.mode) }));
   const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
   const send = async () => {

@@ -185,7 +185,7 @@ export function Reconcile() {
       {error && <Failure error={error} />}
       <div aria-live="polite">{compared && <ComparisonResult reconciliation={compared} />}</div>
       {!compared && !error && (
-        <Empty icon="bill" title="Choose the files of a usage report">
+        <Empty icon="reconcile" title="Choose the files of a usage report">
           <p class="muted">
             The gateway compares the files and does not store them. <code>sluice reconcile --fetch</code>{" "}
             downloads them from the provider.

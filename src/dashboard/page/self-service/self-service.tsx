@@ -37,7 +37,7 @@ export function SelfService() {
         <strong>Sluice</strong>
         <small class="muted">{session.value?.name}</small>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
-        <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
+        <Button kind="quiet" icon="sign-out" label="Sign out" onClick={signOut} />
       </header>
       <main id="content" tabIndex={-1}>
         {isDevicePage ? <ApproveDevice /> : <OwnKeys />}

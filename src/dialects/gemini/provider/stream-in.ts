@@ -48,7 +48,7 @@ export class GeminiStreamReader extends StreamReader {
     const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
     this.emitWritten(
       parts.map(writtenIn).join(""),
-      parts.reduce((sum, part) => sum + sealedIn(part), 0),
+      parts.reduce((sum, part) => sum + encryptedIn(part), 0),
     );
     this.translate(() => {
       for (const part of parts) this.#readPart(part);
@@ -159,7 +159,7 @@ function writtenIn(part: JsonObject): string {
   return isObject(part["inlineData"]) ? noteOf(part["inlineData"]) : "";
 }
 
-function sealedIn({ thoughtSignature: signature }: JsonObject): number {
+function encryptedIn({ thoughtSignature: signature }: JsonObject): number {
   return stringOf(signature)?.length ?? 0;
 }
 

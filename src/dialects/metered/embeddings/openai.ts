@@ -5,7 +5,7 @@ import { listOf, objectOf } from "../../json/json-fields.ts";
 import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
-import { byIndex, floatBytes, isLength, joined, vectorsOf, wantsBase64 } from "./vectors.ts";
+import { byIndex, floatBytes, isLength, mergeVectors, vectorsOf, wantsBase64 } from "./vectors.ts";
 
 /** OpenAI and Azure, which give vectors in either form. https://platform.openai.com/docs/api-reference/embeddings */
 export const openAiEmbeddings: MeteredFormat = {
@@ -54,7 +54,7 @@ function isWholeUsage(usage: Json | undefined): boolean {
 }
 
 function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading {
-  return joined(answers, requested, ({ data, usage }) => ({
+  return mergeVectors(answers, requested, ({ data, usage }) => ({
     vectors: vectorsOf(byIndex(data), (item) => item["embedding"]),
     tokens: tokensIn(usage),
   }));

@@ -124,11 +124,11 @@ type WrittenFormat = Required<Pick<MeteredFormat, "write" | "maxInputs">> &
 
 /** A format of its own, in which a request may become several calls. */
 export function writtenFormat(format: WrittenFormat, find: FindVectors): MeteredFormat {
-  return { ...format, read: (answers, requested) => joined(answers, requested, find) };
+  return { ...format, read: (answers, requested) => mergeVectors(answers, requested, find) };
 }
 
 /** All vectors in order. The sum of the tokens counts only if every answer has reported its own. */
-export function joined(
+export function mergeVectors(
   answers: readonly MeteredAnswer[],
   requested: RequestedForm,
   find: FindVectors,

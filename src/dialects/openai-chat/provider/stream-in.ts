@@ -68,7 +68,7 @@ export class ChatStreamReader extends StreamReader {
     this.#begun = true;
     this.#recordIds(chunk);
     for (const choice of objectsOf(chunk["choices"])) this.#noteFinish(choice);
-    this.emitWritten(writtenIn(chunk), sealedIn(chunk));
+    this.emitWritten(writtenIn(chunk), encryptedIn(chunk));
     if (this.#hasAllFinished) this.emit({ type: "text_end", isLast: true });
     this.translate(() => this.#readAnswer(chunk));
     this.#readFigures(chunk);
@@ -212,7 +212,7 @@ function writtenIn(chunk: JsonObject): string {
   return text;
 }
 
-function sealedIn(chunk: JsonObject): number {
+function encryptedIn(chunk: JsonObject): number {
   let chars = 0;
   for (const choice of listOf(chunk["choices"])) {
     const delta = isObject(choice) ? choice["delta"] : null;

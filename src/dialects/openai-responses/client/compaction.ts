@@ -17,23 +17,23 @@ import {
 
 export const compactionTrigger = "compaction_trigger";
 
-/** What a conversation is replaced by: the vendor's own form of it, or one that was sealed here. */
+/** What a conversation is replaced by: the vendor's own form of it, or one that was encrypted here. */
 export function isCompaction({ type }: TurnItem): boolean {
   return type === "compaction" || type === "compaction_summary";
 }
 
-const sealMark = "slu1.";
+const encryptedMark = "slu1.";
 
-/** The sealed part of a compaction that was made here; null if it was not. */
-export function sealIn(item: TurnItem): string | null {
+/** The encrypted part of a compaction that was made here; null if it was not. */
+export function encryptedSummaryIn(item: TurnItem): string | null {
   if (!isCompaction(item)) return null;
   const content = stringOf(parsed(item)["encrypted_content"]);
-  return content?.startsWith(sealMark) === true ? content.slice(sealMark.length) : null;
+  return content?.startsWith(encryptedMark) === true ? content.slice(encryptedMark.length) : null;
 }
 
 /** Whether a request may have such an item; spares nearly all requests a closer look. */
 export function mayHaveSeal(body: Uint8Array): boolean {
-  return asBuffer(body).includes(sealMark);
+  return asBuffer(body).includes(encryptedMark);
 }
 
 const summaryLine = "Earlier turns of this conversation were summarized. The summary:";
@@ -127,8 +127,8 @@ export function summaryOf({ output }: EndedResponse): string {
     .trim();
 }
 
-export function compactionItem(id: string, sealed: string): TurnItem {
-  return itemOf({ id, type: "compaction", encrypted_content: sealMark + sealed });
+export function compactionItem(id: string, encrypted: string): TurnItem {
+  return itemOf({ id, type: "compaction", encrypted_content: encryptedMark + encrypted });
 }
 
 /** What the compaction of a conversation is written from. */

@@ -48,7 +48,7 @@ export class ResponsesStreamReader extends StreamReader {
   readonly #byIndex = new Map<number, IncomingItem>();
   readonly #byId = new Map<string, IncomingItem>();
   readonly #texts = new ItemTexts();
-  readonly #sealed = new EncryptedReasoning();
+  readonly #reasoning = new EncryptedReasoning();
   readonly #calls = new CallCounter();
   /** The indexes of calls that were counted by a partial image, and have not ended. */
   readonly #drawings = new Set<Json | undefined>();
@@ -81,7 +81,7 @@ export class ResponsesStreamReader extends StreamReader {
       return;
     }
     this.#sequenceNumber = (numberOf(json["sequence_number"]) ?? this.#sequenceNumber - 1) + 1;
-    this.emitWritten(this.#texts.writtenIn(type, json), this.#sealed.charsIn(json));
+    this.emitWritten(this.#texts.writtenIn(type, json), this.#reasoning.charsIn(json));
     if (type.endsWith(".done")) this.emit({ type: "text_end", isLast: false });
     this.#readReport(type, json);
     this.translate(() => this.#readAnswer(event));

@@ -1,4 +1,4 @@
-import type { Trouble } from "../../health.ts";
+import type { StoreProblem } from "../../health.ts";
 import { sqlStateOf } from "../errors.ts";
 
 type Source = "money" | "apart" | "claims" | "beat";
@@ -6,12 +6,12 @@ type Source = "money" | "apart" | "claims" | "beat";
 /** A shorter failure makes requests wait, but does not make the node unready. */
 const timeoutMs = 1_000;
 
-const joining: Trouble = {
+const joining: StoreProblem = {
   reason: "Another node took over this one, which now rejoins.",
   advice: "It recovers by itself. If this happens again, check this machine and its network for long pauses.",
 };
 
-const leaving: Trouble = {
+const leaving: StoreProblem = {
   reason: "This node is shutting down.",
   advice: "The gateway is shutting down.",
 };
@@ -55,17 +55,17 @@ export class NodeHealth {
     this.beaten();
   }
 
-  get trouble(): Trouble | null {
+  get problem(): StoreProblem | null {
     if (this.state === "leaving") return leaving;
     if (this.state === "joining") return joining;
     const nowMs = performance.now();
     for (const { sinceMs, error } of this.#failing.values())
-      if (nowMs - sinceMs > timeoutMs) return troubleOf(error);
-    return this.#silentMs > this.#maxSilentMs ? troubleOf(null) : null;
+      if (nowMs - sinceMs > timeoutMs) return problemOf(error);
+    return this.#silentMs > this.#maxSilentMs ? problemOf(null) : null;
   }
 }
 
-function troubleOf(error: unknown): Trouble {
+function problemOf(error: unknown): StoreProblem {
   const state = sqlStateOf(error);
   if (state === "53100") {
     return {

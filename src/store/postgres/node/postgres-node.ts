@@ -1,5 +1,5 @@
 import { plural } from "../../../base/text/plural.ts";
-import { newStats, type StoreStats, type Trouble } from "../../health.ts";
+import { newStats, type StoreProblem, type StoreStats } from "../../health.ts";
 import {
   type AccountState,
   type AttachedGateway,
@@ -105,8 +105,8 @@ export class PostgresNode implements StoreNode {
     return this.#no;
   }
 
-  get trouble(): Trouble | null {
-    return this.#health.trouble;
+  get problem(): StoreProblem | null {
+    return this.#health.problem;
   }
 
   get clockOffsetMs(): number {
@@ -135,7 +135,7 @@ export class PostgresNode implements StoreNode {
   }
 
   async claim(order: ClaimOrder): Promise<ClaimVerdict> {
-    if (this.trouble !== null) throw new NodeUnavailable();
+    if (this.problem !== null) throw new NodeUnavailable();
     return this.#lanes.claim(order);
   }
 
@@ -147,12 +147,12 @@ export class PostgresNode implements StoreNode {
   }
 
   async takeTokens(buckets: readonly TokenBucket[], amount: number): Promise<TokenVerdict> {
-    if (this.trouble !== null) throw new NodeUnavailable();
+    if (this.problem !== null) throw new NodeUnavailable();
     return this.#tokens.add({ buckets, amount, isForced: false });
   }
 
   returnTokens(buckets: readonly TokenBucket[], unused: number): void {
-    if (this.trouble !== null || unused === 0) return;
+    if (this.problem !== null || unused === 0) return;
     this.#tokens.add({ buckets, amount: -unused, isForced: true }).catch(() => {});
   }
 

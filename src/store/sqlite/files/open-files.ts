@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Repeating } from "../../../base/loop/repeating.ts";
-import type { Trouble } from "../../health.ts";
+import type { StoreProblem } from "../../health.ts";
 import { StoreError } from "../../store.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile, createBackupFolder } from "./backup-folder.ts";
@@ -22,7 +22,7 @@ export class OpenFiles {
   /** Device and inode of each file when it was opened, by path. */
   readonly #identities = new Map<string, string>();
   readonly #timer = new Repeating();
-  #trouble: Trouble | null = null;
+  #problem: StoreProblem | null = null;
 
   /** Construct it after all files have been opened. */
   constructor(folder: DataFolder, clock: Clock) {
@@ -36,21 +36,21 @@ export class OpenFiles {
     this.#timer.start(lookEveryMs, () => this.look());
   }
 
-  get trouble(): Trouble | null {
-    return this.#trouble;
+  get problem(): StoreProblem | null {
+    return this.#problem;
   }
 
   /** A file that is put back counts as present again. */
-  look(): Trouble | null {
+  look(): StoreProblem | null {
     const lost = [...this.#identities.keys()].find((file) => !this.#isInPlace(file));
-    this.#trouble = lost === undefined ? null : this.#describe(lost);
+    this.#problem = lost === undefined ? null : this.#describe(lost);
     if (lost === this.#folder.databaseFile && identify(lost) !== null) this.#removeLog();
-    return this.#trouble;
+    return this.#problem;
   }
 
   /** Before a batch is written. The batch goes to the file that is still open; the next request is rejected. */
   lookBeforeBatch(): void {
-    if (this.#trouble === null && !this.#isInPlace(this.#folder.databaseFile)) this.look();
+    if (this.#problem === null && !this.#isInPlace(this.#folder.databaseFile)) this.look();
   }
 
   /** If the file is gone, copies the database while it is still open. Returns the copy's path. */
@@ -89,7 +89,7 @@ export class OpenFiles {
     return identify(file) === this.#identities.get(file);
   }
 
-  #describe(file: string): Trouble {
+  #describe(file: string): StoreProblem {
     const what = identify(file) === null ? "was removed" : "was replaced by another file";
     return {
       reason: `${basename(file)} ${what} while the gateway runs.`,

@@ -79,7 +79,7 @@ else
       await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
       expect(await counted(world)).toEqual([figuresOf(interrupted)]);
       proxy.mode = "pass";
-      await waitFor(() => node.trouble === null, "the node to join anew", waitMs);
+      await waitFor(() => node.problem === null, "the node to join anew", waitMs);
       const late = [
         chargeOrder(produced, 55, { attempts: [attempt()] }),
         chargeOrder(silent, 5, { attempts: [attempt()] }),

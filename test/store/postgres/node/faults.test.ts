@@ -42,10 +42,10 @@ else
       const [{ proxy, node }] = nodes;
       await moreDone("charges before");
       proxy.mode = "silent";
-      await waitFor(() => node.trouble !== null, "the node to notice");
-      expect(node.trouble?.reason).toBe("The database cannot be reached.");
+      await waitFor(() => node.problem !== null, "the node to notice");
+      expect(node.problem?.reason).toBe("The database cannot be reached.");
       proxy.mode = "pass";
-      await waitFor(() => node.trouble === null, "the node to recover");
+      await waitFor(() => node.problem === null, "the node to recover");
       await moreDone("charges after");
       await settleAndCheck();
     }, 120_000);

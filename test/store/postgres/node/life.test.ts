@@ -85,7 +85,7 @@ else
       const settling = node.settle(chargeOrder(charged, 70));
       await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
       expect(othersEvents).toContainEqual({ kind: "took_over", nodes: [firstNo] });
-      await waitFor(() => node.trouble !== null, "the node to notice", waitMs);
+      await waitFor(() => node.problem !== null, "the node to notice", waitMs);
       proxy.mode = "pass";
       // What the takeover had not charged is charged now.
       expect(await settling).toEqual({ charged: 70, overrun: 0 });
@@ -100,7 +100,7 @@ else
       expect(await node.settle(late)).toEqual({ charged: 55, overrun: 0 });
       node.release(silent.holdId, keyId);
       const again = holdOrder(keyId, 100);
-      await waitFor(() => node.trouble === null, "the node to be well");
+      await waitFor(() => node.problem === null, "the node to be well");
       expect((await node.hold(again)).decision).toBe("held");
       expect(await node.settle(chargeOrder(again, 5))).toEqual({ charged: 5, overrun: 0 });
       expect(await chargesOf(world)).toEqual([
@@ -183,7 +183,7 @@ else
       );
       await Bun.sleep(shortTiming.graceMs);
       for (const { proxy } of nodes) proxy.mode = "pass";
-      await waitFor(() => nodes.every(({ node }) => node.trouble === null), "both to recover", waitMs);
+      await waitFor(() => nodes.every(({ node }) => node.problem === null), "both to recover", waitMs);
       expect(await nodes[0]?.node.settle(chargeOrder(order, 30))).toEqual({ charged: 30, overrun: 0 });
       expect(nodes.map(({ node }) => node.no)).toEqual(numbers);
       expect(await chargesOf(world)).toEqual([{ id: order.holdId, amount: -30, outcome: "completed" }]);

@@ -53,6 +53,6 @@ export async function loadedWorld(
 }
 
 function stateOf({ node, events }: JoinedNode) {
-  const { no, trouble, stats } = node;
-  return { no, trouble, stats, events: events.map(({ kind }) => kind).join() };
+  const { no, problem, stats } = node;
+  return { no, problem, stats, events: events.map(({ kind }) => kind).join() };
 }

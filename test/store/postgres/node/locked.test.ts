@@ -66,7 +66,7 @@ else
       node.release(released.holdId, stuck);
       for (let round = 0; round < 3; round += 1)
         await expect(node.hold(holdOrder(stuck, 100))).rejects.toThrow(NodeUnavailable);
-      expect(node.trouble).toBeNull();
+      expect(node.problem).toBeNull();
       expect(await stop()).toBeGreaterThan(10);
       expect(events.filter(({ kind }) => kind === "blocked")).toEqual([{ kind: "blocked", key: stuck }]);
       await unlock();

@@ -30,7 +30,7 @@ else
       const postmaster = Number(readFileSync(join(server.dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
       process.kill(postmaster, "SIGKILL");
       await waitFor(
-        () => nodes.every(({ node }) => node.trouble !== null),
+        () => nodes.every(({ node }) => node.problem !== null),
         "both nodes to notice",
         recoverMs,
       );
@@ -40,7 +40,7 @@ else
         expect(refused).toBeInstanceOf(NodeUnavailable);
       }
       await waitFor(() => hasStarted(server), "the start after the kill", recoverMs);
-      await waitFor(() => nodes.every(({ node }) => node.trouble === null), "both to recover", recoverMs);
+      await waitFor(() => nodes.every(({ node }) => node.problem === null), "both to recover", recoverMs);
       await moreDone("charges after the kill");
       // The test's own connections have died with the server, and the first query on such a one may fail or hang.
       await world.moveTo(server.port);
@@ -57,10 +57,10 @@ else
         await moreDone("charges before");
         const filler = disk.fill();
         const isFull = () =>
-          nodes.some(({ node }) => node.trouble?.reason === "The database's disk is full.");
+          nodes.some(({ node }) => node.problem?.reason === "The database's disk is full.");
         await waitFor(isFull, "the disk to be full", recoverMs);
         rmSync(filler);
-        await waitFor(() => nodes.every(({ node }) => node.trouble === null), "both to recover", recoverMs);
+        await waitFor(() => nodes.every(({ node }) => node.problem === null), "both to recover", recoverMs);
         await moreDone("charges after");
         await settleAndCheck();
       },
@@ -79,7 +79,7 @@ else
         server.stop("immediate");
         server.program("pg_ctl", ["promote", "-w", "-t", "60", "-D", standby.dir]);
         await world.moveTo(standby.port);
-        await waitFor(() => nodes.every(({ node }) => node.trouble === null), "both to recover", recoverMs);
+        await waitFor(() => nodes.every(({ node }) => node.problem === null), "both to recover", recoverMs);
         await moreDone("charges after");
         await settleAndCheck();
         expect(await isPrimary(world)).toBe(true);

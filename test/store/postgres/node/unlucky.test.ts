@@ -21,19 +21,19 @@ describe("a node's health", () => {
     ["57P01", "The database cannot be reached."],
   ])("says what %s means, once it has lasted", async (state, reason) => {
     const health = new NodeHealth(60_000);
-    expect(health.trouble?.reason).toContain("rejoins");
+    expect(health.problem?.reason).toContain("rejoins");
     health.joined();
     health.attempted(
       "money",
       new SQL.PostgresError("no", { code: "ERR_POSTGRES_SERVER_ERROR", errno: state }),
     );
-    expect(health.trouble).toBeNull();
-    await waitFor(() => health.trouble !== null, "the trouble to last");
-    expect(health.trouble?.reason).toBe(reason);
+    expect(health.problem).toBeNull();
+    await waitFor(() => health.problem !== null, "the problem to last");
+    expect(health.problem?.reason).toBe(reason);
     health.attempted("money", null);
-    expect(health.trouble).toBeNull();
+    expect(health.problem).toBeNull();
     health.state = "leaving";
-    expect(health.trouble?.reason).toContain("shutting down");
+    expect(health.problem?.reason).toContain("shutting down");
   });
 
   test("takes a pause of this process for no silence of the database, and signs of life that are missing for one", () => {
@@ -42,11 +42,11 @@ describe("a node's health", () => {
     health.beatDue(10);
     Bun.sleepSync(50);
     health.beatDue(10);
-    expect(health.trouble).toBeNull();
+    expect(health.problem).toBeNull();
     health.beatDue(10);
-    expect(health.trouble?.reason).toBe("The database cannot be reached.");
+    expect(health.problem?.reason).toBe("The database cannot be reached.");
     health.beaten();
-    expect(health.trouble).toBeNull();
+    expect(health.problem).toBeNull();
   });
 });
 
@@ -149,12 +149,12 @@ else
       for (const answer of asked) {
         expect(answer.status === "rejected" && answer.reason).toBeInstanceOf(NodeUnavailable);
       }
-      await waitFor(() => node.trouble !== null, "the node to notice", waitMs);
+      await waitFor(() => node.problem !== null, "the node to notice", waitMs);
       // From then on calls fail at once instead of waiting for an answer that will not come.
       await expect(node.takeTokens([{ name: keyId, capacity: 60 }], 1)).rejects.toThrow(NodeUnavailable);
       await expect(node.claim({ ...claim, exchangeId: newId("req_") })).rejects.toThrow(NodeUnavailable);
       proxy.mode = "pass";
-      await waitFor(() => node.trouble === null, "the node to recover", waitMs);
+      await waitFor(() => node.problem === null, "the node to recover", waitMs);
       // The hold is granted now that its caller has given up, and is released: the whole balance is free again.
       // On a busy machine this hold may come too late as well.
       const isFree = async () =>

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { failureReason } from "../../../src/store/sqlite/troubles.ts";
+import { failureReason } from "../../../src/store/sqlite/problems.ts";
 
 test.each([
   ["SQLITE_FULL", "full"],

@@ -1,6 +1,6 @@
-import type { Trouble } from "../health.ts";
+import type { StoreProblem } from "../health.ts";
 import type { FailureReason } from "../journal/batch-writer.ts";
-import type { Troubles } from "../journal/journal.ts";
+import type { StoreProblems } from "../journal/journal.ts";
 import { isBusy, isCorrupt, isOutOfSpace } from "./connection.ts";
 
 /** What a SQLite result code means for the journal. */
@@ -12,7 +12,7 @@ export function failureReason(code: string): FailureReason {
 }
 
 /** The next process recovers the log, and compares it with what was acknowledged. */
-export const failedSyncTrouble: Trouble = {
+export const failedSyncTrouble: StoreProblem = {
   reason: "The disk failed to sync the ledger.",
   advice:
     "The gateway stops, because writes since the last successful sync may be lost. The next start recovers and checks the ledger. " +
@@ -20,7 +20,7 @@ export const failedSyncTrouble: Trouble = {
   endsProcess: true,
 };
 
-export const sqliteTroubles: Troubles = {
+export const sqliteTroubles: StoreProblems = {
   damaged: {
     reason: "The database is damaged.",
     advice:
