@@ -68,7 +68,7 @@ export function placesAlert({ capId, label, period, counted, maxValues, ...scope
 const maxShown = 64;
 
 function nameOf(label: string, value: string): string {
-  if (value === "") return `Requests without ${label}`;
+  if (value === "") return `Traffic without a ${label}`;
   const short = value.length > maxShown ? `${value.slice(0, maxShown).toWellFormed()}…` : value;
   if (label === "owner") return `Owner ${short}`;
   return label === "user" ? `End user ${short}` : `Tag ${label.slice(tagPrefix.length)}=${short}`;

@@ -57,7 +57,7 @@ testEachStore("values are found at 80, 95 and 100 % of what limits them, never b
     details: { value: "ben", level: 95, key: null, account: null, period: "day" },
   });
   expect(others.at(-1)).toMatchObject({
-    text: expect.stringMatching(/^What has no user has used up its monthly cap for house-\*: /),
+    text: expect.stringMatching(/^Traffic without a user has used up its monthly cap for house-\*: /),
     details: { value: null },
   });
   // Tomorrow only the month counts.
