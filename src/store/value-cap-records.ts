@@ -101,7 +101,7 @@ export interface ValueCapStore {
   bindingCaps(candidates: CapCandidates): Promise<readonly ValueCapRecord[]>;
   /** What these values have used of these caps. */
   totalsOfValues(capNos: readonly number[], values: readonly string[]): Promise<readonly ValueTotals[]>;
-  /** Of every cap that has counted something in its current period, or is raised. */
+  /** Counted values of every cap with spend or a raise in its current period. */
   countedValues(nowMs: number): Promise<readonly CountedValues[]>;
   /** The caps of all keys and accounts, in the order in which they were created. */
   ownedCaps(): Promise<readonly OwnedCap[]>;

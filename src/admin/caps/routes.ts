@@ -14,7 +14,7 @@ import { capChangesBody, capDetail, capList, nearQuery, newCapBody, raiseBody, v
 export const capRoutes: readonly AdminRoute[] = [
   get(
     "/caps",
-    "List caps by owner, end user or tag, and those of keys and accounts",
+    "List caps by owner, end user or tag, and the caps of keys and accounts",
     { answers: capList },
     async ({ deps }) => ({
       data: await listCaps(deps),

@@ -24,7 +24,7 @@ export interface OpenedPlayground {
   readonly endsAtMs: number;
 }
 
-/** Issues a secret that stands for a key for an hour, so that nobody needs the key's own, which only its holder has. */
+/** Issues a secret that stands for a key for an hour, so that the key.s own secret, which only its owner has, is not needed. */
 export async function issuePlaygroundSecret(
   deps: AdminDeps,
   chosen: PlaygroundBody,
@@ -60,7 +60,7 @@ async function chosenKey(deps: AdminDeps, { key, account }: PlaygroundBody): Pro
 
 /**
  * Every charge belongs to a key, so an account gets one for the playground. It is listed with the others, and an operator can cap or
- * disable it. Nobody has its own secret.
+ * disable it. Its own secret is never issued.
  */
 async function keyOfAccount(deps: AdminDeps, account: AccountRecord): Promise<Chosen> {
   // The same for every administrator and gateway.

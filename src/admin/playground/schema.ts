@@ -7,7 +7,7 @@ export const playgroundBody = body({
   account: Type.Optional(
     Type.String({
       minLength: 1,
-      description: "The id or label of an account. Its requests are those of its key for the playground.",
+      description: "The id or label of an account. Its playground key is used.",
     }),
   ),
 });

@@ -125,7 +125,7 @@ function modeOf(text: string): "credit" | "token_budget" {
 
 function listCommand(terminal: Terminal): Command {
   return withCsv(
-    newDataCommand("list", "List caps by owner, end user or tag, and those of keys and accounts"),
+    newDataCommand("list", "List caps by owner, end user or tag, and the caps of keys and accounts"),
   )
     .option("--each <label>", "only caps that count each value of this label", countedLabel)
     .option(
