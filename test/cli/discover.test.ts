@@ -45,6 +45,20 @@ async function discovered(config: string, ...args: string[]) {
 }
 
 describe("models discover", () => {
+  test("says that the demo has no list to compare", async () => {
+    const { stdout, code } = await sluice(
+      place(
+        '[providers.demo]\nkind = "demo"\n[[models]]\nid = "demo-small"\nprovider = "demo"\nfree = true\n',
+      ),
+      "models",
+      "discover",
+    );
+    expect({ stdout, code }).toEqual({
+      stdout: "No provider to compare: the demo has no model list.\n",
+      code: 0,
+    });
+  });
+
   test("says which models are served, priced, unpriced and gone", async () => {
     openAiList("gpt-6-luna", "gpt-6-astra", "gpt-99");
     const { rows, code } = await discovered(`${openAi}models = ["gpt-6-luna", "gpt-5.6"]\n`);

@@ -257,9 +257,9 @@ test("several agents pass where the operator allows them, and a model's template
   }
 });
 
-test("docs/prices.md has every field", async () => {
-  const docs = await Bun.file(new URL("../../docs/prices.md", import.meta.url)).text();
-  const section = docs.split("### ").find((part) => part.startsWith("Fields that decide")) ?? "";
+test("docs/reference/billable-features.md has every field", async () => {
+  const docs = await Bun.file(new URL("../../docs/reference/billable-features.md", import.meta.url)).text();
+  const section = docs.split("\n## ").find((part) => part.startsWith("Fields that decide")) ?? "";
   for (const { name, tool } of billedFields) {
     const row = section.split("\n").find((line) => line.startsWith("| ") && line.includes(`\`${name}\``));
     expect(row ?? "", name).toContain(passesIf(tool));

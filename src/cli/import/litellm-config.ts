@@ -298,7 +298,7 @@ class LiteLlmImport {
 /** How a model gets a price. */
 function priceFix({ name, kind, catalog }: ConvertedProvider): string {
   if (kind === "azure") return "add base_model to its model_info, and import again";
-  if (catalog !== "openrouter") return "add a price to its entry, or free = true";
+  if (catalog !== "openrouter") return "add a price or free = true to its entry, or pass --prices FILE";
   return `copy OpenRouter's own price from \`sluice models discover ${name} --json\``;
 }
 

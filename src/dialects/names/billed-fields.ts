@@ -44,7 +44,7 @@ const search = { effect: "tool", tool: "web_search" } as const;
 /**
  * Every field of a request that decides on cost or on who answers, tiers and audio apart. It counts at the top of a body and in
  * `extra_body`, and within options that no dialect defines unless it is a common word. What is in no table passes, so a field
- * that a vendor adds belongs here; docs/prices.md has the same list.
+ * that a vendor adds belongs here; docs/reference/billable-features.md has the same list.
  */
 export const billedFields: readonly BilledField[] = [
   { name: "models", vendors: ["OpenRouter"], effect: "routing", isCommon: true },

@@ -186,7 +186,7 @@ describe("the price of a deployment", () => {
 
   test("is none where nobody knows one, and that is told once", () => {
     const none =
-      "a: no price of our-gpt is known, so only token-budget keys can use it; add a price to its entry, or free = true";
+      "a: no price of our-gpt is known, so only token-budget keys can use it; add a price or free = true to its entry, or pass --prices FILE";
     expect(priceOf({})).toEqual({ line: null, check: [none] });
     const two = read({ model_list: [model("a"), model("a", "groq/ours")] });
     expect(two.check).toEqual([none, none.replace("our-gpt", "ours")]);
@@ -252,7 +252,7 @@ describe("a price list beside the file", () => {
     expect(input).toBe(5);
     expect(check).toEqual(["a: no price in the file; using the list prices of the built-in catalog"]);
     expect(priced("openai/unheard-of").check).toEqual([
-      "a: no price of unheard-of is known, so only token-budget keys can use it; add a price to its entry, or free = true",
+      "a: no price of unheard-of is known, so only token-budget keys can use it; add a price or free = true to its entry, or pass --prices FILE",
     ]);
   });
 

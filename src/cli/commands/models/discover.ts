@@ -38,7 +38,9 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
         discovering,
         terminal,
       );
-      const list = { rows: found.models, columns: columnsOf(terminal), nothing: "No models." };
+      const nothing =
+        providers.length === 0 ? "No provider to compare: the demo has no model list." : "No models.";
+      const list = { rows: found.models, columns: columnsOf(terminal), nothing };
       printList(list, options, terminal);
       await finish(found, loaded, options, terminal);
     });
