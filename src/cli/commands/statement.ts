@@ -8,7 +8,7 @@ import { count, plural } from "../../base/text/plural.ts";
 import { option } from "../help.ts";
 import { operation } from "../operations/operation-command.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
-import { creditsShown, utcMinute, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, type Terminal, utcMinute } from "../terminal/terminal.ts";
 
 export const statementCommand = operation<StatementView, { month?: string; account?: string }>({
   name: "statement",

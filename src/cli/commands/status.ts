@@ -5,7 +5,7 @@ import type { OperationClient } from "../operations/client.ts";
 import { list } from "../operations/operation-command.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
 import type { ListColumn } from "../terminal/list.ts";
-import { CommandFailed, utcMinute, type Terminal } from "../terminal/terminal.ts";
+import { CommandFailed, type Terminal, utcMinute } from "../terminal/terminal.ts";
 
 export const statusCommand = list<AlertView, object, { check?: true }>({
   name: "status",
