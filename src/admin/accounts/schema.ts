@@ -37,7 +37,7 @@ export const accountView = Type.Object({
   budget: nullable(budgetState),
   caps: Type.Array(capView),
   value_caps: Type.Array(boundCapView, {
-    description: "Caps by owner, end user and tag within the account, and those of its tags.",
+    description: "Caps by owner, end user and tag within the account, and caps of its tags.",
   }),
   key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
     description: "Default caps for new keys.",
