@@ -149,7 +149,7 @@ export function createSenders(gateway: Gateway, { backend, clock, logs, tracing 
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
     tracingProblem: () => tracing.problem,
     lowDisk: (nowMs) => disk.readLow(nowMs),
-    feedProblem: (nowMs) => feed.trouble(nowMs),
+    feedProblem: (nowMs) => feed.problem(nowMs),
   });
   return { monitor, feed };
 }

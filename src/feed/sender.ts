@@ -69,7 +69,7 @@ export class FeedSender {
     return this.#options.settings().feed === null ? null : this.#state;
   }
 
-  trouble(nowMs: number): FeedProblem | null {
+  problem(nowMs: number): FeedProblem | null {
     if (this.state === null) return null;
     const { push, lag } = this.state;
     const { throughId, problem } = push;

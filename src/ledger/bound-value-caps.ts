@@ -43,7 +43,7 @@ export function valueCapsOfKeys(
   return readBoundCaps(store, bearers, nowMs);
 }
 
-/** The caps by value within each account, and those of its tags. */
+/** The caps by value within each account, and the caps of its tags. */
 export function valueCapsOfAccounts(
   store: CapReads,
   accounts: readonly LabelledAccount[],

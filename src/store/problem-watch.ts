@@ -1,7 +1,7 @@
 import { Repeating } from "../base/loop/repeating.ts";
 import type { StoreProblem } from "./store.ts";
 
-export interface TroubleWatchOptions {
+export interface ProblemWatchOptions {
   readonly store: { readonly problem: StoreProblem | null };
   readonly onProblem: (problem: StoreProblem) => void;
   readonly onRecovered: () => void;
@@ -12,11 +12,11 @@ const defaultEveryMs = 250;
 
 /** Reports once when the store stops accepting requests, again if the reason changes, and once on recovery. */
 export class ProblemWatch {
-  readonly #options: TroubleWatchOptions;
+  readonly #options: ProblemWatchOptions;
   readonly #looking = new Repeating();
   #reported: string | null = null;
 
-  constructor(options: TroubleWatchOptions) {
+  constructor(options: ProblemWatchOptions) {
     this.#options = options;
   }
 

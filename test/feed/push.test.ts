@@ -127,7 +127,7 @@ testEachStore("a receiver's 4xx stops the feed until it is resumed", async (data
   await senderOf(store, clock, () => hook).sender.check();
   expect(hook.posts).toHaveLength(1);
   expect(logged).toEqual(["the ledger's feed has stopped: its receiver returned 422"]);
-  expect(sender.trouble(clock.wallMs())).toEqual({
+  expect(sender.problem(clock.wallMs())).toEqual({
     kind: "feed_stopped",
     sinceMs: clock.wallMs() - msPerDay,
     throughId: 0,
@@ -140,7 +140,7 @@ testEachStore("a receiver's 4xx stops the feed until it is resumed", async (data
     [1, 2, 3, 4],
     [1, 2, 3, 4],
   ]);
-  expect(sender.trouble(clock.wallMs())).toBeNull();
+  expect(sender.problem(clock.wallMs())).toBeNull();
   expect(await store.feed.push.resume()).toBe(false);
   await store.close();
 });
@@ -221,8 +221,8 @@ testEachStore("entries that wait for 15 minutes while nothing is accepted are an
   const chargedAtMs = clock.wallMs();
   await store.charge([settleItem(key.id, 1, { atMs: chargedAtMs })]);
   await sender.check();
-  expect(sender.trouble(chargedAtMs + 15 * msPerMinute - 1)).toBeNull();
-  expect(sender.trouble(chargedAtMs + 15 * msPerMinute)).toEqual({
+  expect(sender.problem(chargedAtMs + 15 * msPerMinute - 1)).toBeNull();
+  expect(sender.problem(chargedAtMs + 15 * msPerMinute)).toEqual({
     kind: "feed_behind",
     sinceMs: chargedAtMs,
     throughId: 2,

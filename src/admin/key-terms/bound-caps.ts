@@ -15,7 +15,7 @@ export async function capsOfKeys(
   return viewsOf(await valueCapsOfKeys(store, keys, nowMs), nowMs);
 }
 
-/** The caps by value within each account, and those of its tags. */
+/** The caps by value within each account, and the caps of its tags. */
 export async function capsOfAccounts(
   { store, clock }: OperationContext,
   accounts: readonly AccountRecord[],

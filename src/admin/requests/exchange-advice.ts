@@ -166,7 +166,7 @@ function commandsFor(key: KeyView, denied: DeniedExchange & { readonly needed: n
 
 const valueBounds: ReadonlySet<string> = new Set<BoundKind>(["owner_cap", "user_cap", "tag_cap"]);
 
-/** Of a cap whose value each request has itself it is only known that it denied this one. */
+/** Each request has its own value of such a cap, so all that is known is that the cap denied this request. */
 function raisedValues(
   { mode, value_caps: caps }: KeyView,
   { exchangeId, model, bound, labels, needed }: DeniedExchange & { readonly needed: number },

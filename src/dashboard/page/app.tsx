@@ -127,7 +127,7 @@ function Navigation() {
 }
 
 /** Above every page while the gateway is not accepting requests: why, and what to do. */
-function TroubleBanner() {
+function ProblemBanner() {
   const { problem } = useAnswer<HealthView>("/health", 5000).value ?? {};
   if (!problem) return null;
   return (
@@ -144,7 +144,7 @@ function Content({ here }: { here: string }) {
   const isSettling = useSettling(here);
   return (
     <main id="content" tabIndex={-1} class={isSettling ? "settling" : undefined}>
-      <TroubleBanner />
+      <ProblemBanner />
       {pageAt(here)}
     </main>
   );

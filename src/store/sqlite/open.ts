@@ -19,7 +19,7 @@ import { Checkpointer } from "./log/checkpointer.ts";
 import { hasFailedSync, noteFailedSync, recoverLog, rewriteLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
 import { isCurrent, type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
-import { sqliteTroubles } from "./problems.ts";
+import { sqliteProblems } from "./problems.ts";
 import { perform } from "./queries.ts";
 import { commandReader } from "./reports/report-reader.ts";
 import { ReportThread } from "./reports/report-thread.ts";
@@ -84,7 +84,7 @@ export async function openUnlocked(
     const writer = new SqliteWriter(database, { sync: log, checkpoints, files });
     const reserve = new DiskReserve(folder.reserveFile);
     reserve.fill();
-    const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, problems: sqliteTroubles });
+    const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, problems: sqliteProblems });
     const closeAll = () => {
       reserve.close();
       onClose();

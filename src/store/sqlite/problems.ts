@@ -12,7 +12,7 @@ export function failureReason(code: string): FailureReason {
 }
 
 /** The next process recovers the log, and compares it with what was acknowledged. */
-export const failedSyncTrouble: StoreProblem = {
+export const failedSyncProblem: StoreProblem = {
   reason: "The disk failed to sync the ledger.",
   advice:
     "The gateway stops, because writes since the last successful sync may be lost. The next start recovers and checks the ledger. " +
@@ -20,7 +20,7 @@ export const failedSyncTrouble: StoreProblem = {
   endsProcess: true,
 };
 
-export const sqliteTroubles: StoreProblems = {
+export const sqliteProblems: StoreProblems = {
   damaged: {
     reason: "The database is damaged.",
     advice:

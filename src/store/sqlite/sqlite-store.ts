@@ -19,7 +19,7 @@ import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-fi
 import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
-import { failedSyncTrouble } from "./problems.ts";
+import { failedSyncProblem } from "./problems.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
@@ -94,7 +94,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);
     },
     get problem() {
-      if (log.failure !== null) return failedSyncTrouble;
+      if (log.failure !== null) return failedSyncProblem;
       return watched?.problem ?? journal?.problem ?? null;
     },
     get unwritten() {

@@ -51,7 +51,7 @@ export interface PageRoute {
   calls?(values: readonly unknown[]): readonly ToolCall[];
   /** A list of tools in the form of the route. */
   readonly toolExample?: string;
-  /** How the vendor's SDK calls it; absent if it has no such call. */
+  /** The call of the vendor's SDK; absent if the SDK does not have one. */
   readonly sdk?: { readonly client: "OpenAI" | "Anthropic"; readonly call: string };
 }
 

@@ -91,7 +91,7 @@ function anthropicImage({ address }: AttachedImage): Json {
   return { type: "image", source: { type: "base64", media_type: type, data } };
 }
 
-/** Of a whole response, or of the events of a stream. */
+/** The tool calls of a non-streaming response, or of the events of a stream. */
 export function chatCalls(values: readonly unknown[]): readonly ToolCall[] {
   return merged(
     values.flatMap((value) => [
