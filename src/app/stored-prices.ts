@@ -31,7 +31,7 @@ export async function settingsWithStoredPrices(
 }
 
 export interface PriceWatchOptions {
-  readonly store: StoreOfPrices;
+  readonly store: Pick<Store, "admin" | "nodes">;
   /** The version of the prices that the gateway runs with. */
   running(): string | null;
   readonly configOnDisk: ConfigOnDisk | undefined;
@@ -53,7 +53,10 @@ export class PriceWatch {
   }
 
   start(): void {
-    if (this.#options.configOnDisk !== undefined) this.#looking.start(lookEveryMs, () => this.#look());
+    const { configOnDisk, store } = this.#options;
+    // Without a database that others write, the operation that stores prices reloads them.
+    if (configOnDisk !== undefined && store.nodes !== null)
+      this.#looking.start(lookEveryMs, () => this.#look());
   }
 
   stop(): void {

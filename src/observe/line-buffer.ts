@@ -34,6 +34,11 @@ export class LineBuffer {
     if (this.#filled >= blockBytes) this.flush();
   }
 
+  /** Whether the descriptor left something unwritten at the last flush. */
+  get hasUnsent(): boolean {
+    return this.#unsent !== null;
+  }
+
   flush(): void {
     if (this.#filled === 0 && this.#unsent === null) return;
     const block = this.#block.subarray(0, this.#filled);

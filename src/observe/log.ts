@@ -30,30 +30,41 @@ const standardError = 2;
 interface Sink {
   write(line: string): void;
   exchange(facts: ExchangeFacts, log: Log): void;
-  flush(): void;
+  /** Returns whether something is left to write. */
+  flush(): boolean;
 }
 
 export function createLogs(settings: LogSettings): Logs {
   let sink = sinkFor(settings);
   let isClosed = false;
-  const flush = () => sink.flush();
+  /** Runs only while there are lines, so that an idle gateway does not wake up for them. */
+  let flushing: ReturnType<typeof setTimeout> | null = null;
+  const flush = () => {
+    flushing = null;
+    if (sink.flush() && !isClosed) flushSoon();
+  };
+  const flushSoon = () => {
+    flushing ??= setTimeout(flush, flushEveryMs);
+    flushing.unref();
+  };
   const write = (line: string) => {
     sink.write(line);
     if (isClosed) flush();
+    else flushSoon();
   };
   const log = pino({ level: settings.level, base: null }, { write });
-  const flushing = setInterval(flush, flushEveryMs);
-  flushing.unref();
   process.on("exit", flush);
   return {
     log,
     exchange: (facts) => {
-      if (log.isLevelEnabled(levelOf(facts))) sink.exchange(facts, log);
+      if (!log.isLevelEnabled(levelOf(facts))) return;
+      sink.exchange(facts, log);
+      flushSoon();
     },
     close: () => {
       isClosed = true;
+      if (flushing !== null) clearTimeout(flushing);
       flush();
-      clearInterval(flushing);
       process.off("exit", flush);
     },
     configure: (next) => {
@@ -86,7 +97,7 @@ function prettySinkTo(write: Sink["write"]): Sink {
   return {
     write,
     exchange: (facts, log) => log[levelOf(facts)](prettyFields(facts), exchangeTitle(facts)),
-    flush: () => undefined,
+    flush: () => false,
   };
 }
 
@@ -119,6 +130,7 @@ function jsonSink(): Sink {
     flush: () => {
       writeWaiting();
       buffer.flush();
+      return buffer.hasUnsent;
     },
   };
 }

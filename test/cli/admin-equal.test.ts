@@ -25,7 +25,6 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "config check": onThisMachine,
   "config import litellm": onThisMachine,
   "models import": onThisMachine,
-  "models update": "reads a file of this machine, or an address that no web page may choose",
   backup: onThisMachine,
   doctor: onThisMachine,
   restore: onThisMachine,

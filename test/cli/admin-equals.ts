@@ -29,6 +29,7 @@ export const equals: Readonly<Record<string, readonly string[]>> = {
   "requests export": ["GET /content/export", "GET /content"],
   "content delete": ["DELETE /content", "DELETE /requests/{id}/content"],
   "models list": ["GET /models"],
+  "models update": ["GET /prices", "POST /prices"],
   "models check": ["POST /models/check"],
   "ledger export": ["GET /ledger/export", "GET /entries"],
   "caps add": ["POST /caps"],

@@ -9,6 +9,7 @@ import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps } from "../deps.ts";
 import { feedRoutes } from "../feed/routes.ts";
 import { keyRoutes } from "../keys/routes.ts";
+import { priceRoutes } from "../models/prices.ts";
 import { modelRoutes } from "../models/routes.ts";
 import { playgroundRoutes } from "../playground/routes.ts";
 import { reconcileRoutes } from "../reconcile/routes.ts";
@@ -26,6 +27,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...capRoutes,
     ...playgroundRoutes,
     ...modelRoutes,
+    ...priceRoutes,
     ...reconcileRoutes(),
     ...reportRoutes(deps),
     ...ledgerRoutes,

@@ -44,6 +44,11 @@ export class OperationClient {
     return this.gateway === null ? null : reachable(this.gateway.address);
   }
 
+  /** Whether a gateway performs the operations, here or elsewhere. */
+  get isRunning(): boolean {
+    return this.address !== null;
+  }
+
   /** The place in a few words. */
   get name(): string {
     return Object.values(this.place)[0] ?? "";

@@ -13,7 +13,7 @@ import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { servedAddress, servedPid, writeFilesForCommands } from "./files-for-commands.ts";
 import { startWithKeys } from "./start.ts";
 
-const lookEveryMs = 250;
+const lookEveryMs = 1_000;
 const startAgainEveryMs = 1_000;
 
 /**
@@ -156,6 +156,7 @@ export async function startService(
 
 /** A command that changes something without a gateway has the folder for a moment; a migration takes longer. */
 const commandsEndWithinMs = 30_000;
+const waitForFolderMs = 250;
 
 /** Waits for commands that have the folder. Says which gateway has it, so that it can be stopped. */
 async function takingFolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
@@ -168,7 +169,7 @@ async function takingFolder<Result>(dir: string, work: () => Promise<Result>): P
       const gateway = await greet(dir);
       const pid = gateway?.pid ?? servedPid(dir);
       if (gateway === null && performance.now() < untilMs) {
-        await Bun.sleep(lookEveryMs);
+        await Bun.sleep(waitForFolderMs);
         continue;
       }
       if (pid === null) throw error;

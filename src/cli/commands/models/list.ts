@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { ConfiguredModelView } from "../../../admin/models/model-views.ts";
+import type { StoredPricesView } from "../../../admin/models/prices.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
 import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
 import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { withStore } from "../../open-store.ts";
-import { runningGateway } from "../../operations/with-operations.ts";
+import { runningGateway, withOperations } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
@@ -61,11 +61,8 @@ async function configuredModels(
 }
 
 /** The prices that the gateways of a database have above the catalog. */
-function pricesIn(options: Options, terminal: Terminal): Promise<StoredPrices | null> {
-  return withStore(terminal, options, {}, async ({ store }) => {
-    const { readStoredPrices } = await import("../../../app/stored-prices.ts");
-    return readStoredPrices(store);
-  });
+function pricesIn(options: Options, terminal: Terminal): Promise<StoredPrices> {
+  return withOperations(terminal, options, {}, (client) => client.get<StoredPricesView>("/prices"));
 }
 
 const legend =

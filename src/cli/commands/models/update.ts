@@ -1,14 +1,17 @@
 import type { Command } from "commander";
-import { newId } from "../../../base/id.ts";
+import type { ConfigTextView } from "../../../admin/config/schema.ts";
+import type { StoredPricesView } from "../../../admin/models/prices.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { ServedCatalog } from "../../../config/catalog/served.ts";
 import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
+import { locateData } from "../../../config/locate-data.ts";
 import { findConfig } from "../../../config/source.ts";
 import { parseToml } from "../../../config/toml.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
-import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
+import type { OperationClient } from "../../operations/client.ts";
+import { withOperations } from "../../operations/with-operations.ts";
 import type { ListedChange, UpdatePlan } from "../../prices/plan-update.ts";
 import { configFileOf, servedConfig } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -22,7 +25,7 @@ interface Options extends DataOptions, CsvOption, YesOption {
 }
 
 export function modelsUpdateCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("update", "Update the prices of the built-in catalog from a price list"))
+  return withCsv(newOperationCommand("update", "Update the prices of the built-in catalog from a price list"))
     .option(
       "--from <file|url>",
       "[[models]] in TOML, LiteLLM's model_prices_and_context_window.json or models.dev's api.json",
@@ -44,41 +47,38 @@ export function modelsUpdateCommand(terminal: Terminal): Command {
       if ((options.from === undefined) === (options.revert === undefined))
         throw new Misuse("pass --from with a file or an address, or --revert");
       const writes = options.dryRun === undefined;
-      await withStore(terminal, options, { create: writes, writes }, (context) =>
+      await withOperations(terminal, options, { create: writes, writes }, (client) =>
         options.from === undefined
-          ? revert(context, options, terminal)
-          : update(context, options.from, options, terminal),
+          ? revert(client, options, terminal)
+          : update(client, options.from, options, terminal),
       );
     });
 }
 
-async function revert({ store, clock }: StoreContext, options: Options, terminal: Terminal): Promise<void> {
-  const version = await store.admin.pricesVersion();
-  if (version === null) throw new CommandError("no prices are stored: the built-in ones apply");
+async function revert(client: OperationClient, options: Options, terminal: Terminal): Promise<void> {
+  const { version: replaces } = await client.get<StoredPricesView>("/prices");
+  if (replaces === null) throw new CommandError("no prices are stored: the built-in ones apply");
   if (options.dryRun)
     return printDone(options.json, { reverted: false }, "the stored prices would be removed", terminal);
   await confirm("Remove the stored prices, so that the built-in ones apply again?", options, terminal);
-  await store.admin.savePrices(null, version);
-  await auditChange({ store, clock }, "models.update", { prefix: "prices" }, "reverted");
+  await client.post("/prices", { replaces, catalogs: null, summary: "reverted" });
   printDone(options.json, { reverted: true }, `the built-in prices apply again; ${applied}`, terminal);
 }
 
 const applied = "running gateways reload within seconds";
 
 async function update(
-  context: StoreContext,
+  client: OperationClient,
   from: string,
   options: Options,
   terminal: Terminal,
 ): Promise<void> {
-  const { readStoredPrices } = await import("../../../app/stored-prices.ts");
   const { servedCatalogs } = await import("../../../config/catalog/served.ts");
   const { fetchList } = await import("../../prices/fetch-list.ts");
   const { readList } = await import("../../prices/read-list.ts");
   const { planUpdate } = await import("../../prices/plan-update.ts");
-  const { store, clock } = context;
-  const stored = await readStoredPrices(store);
-  const document = documentFor(context, options, terminal);
+  const stored = await client.get<StoredPricesView>("/prices");
+  const document = await documentFor(client, options, terminal);
   const catalogs = servedCatalogs(document, stored);
   if (catalogs.length === 0)
     throw new CommandError(
@@ -86,10 +86,10 @@ async function update(
     );
   const { text, name } = await fetchList(from, terminal);
   const list = readList(text, name, providersIn(catalogs));
-  const plan = planUpdate(catalogs, list, new Date(clock.wallMs()).toISOString().slice(0, 10));
+  const plan = planUpdate(catalogs, list, new Date().toISOString().slice(0, 10));
   rejectUnusable(plan, name, options);
-  const next = { version: newId("prices_"), catalogs: merged(stored, plan) };
-  await rejectUnloadable(document, stored, next, name, terminal);
+  const catalogsThen = merged(stored, plan);
+  await rejectUnloadable(document, stored, { ...stored, catalogs: catalogsThen }, name, terminal);
 
   const summary = `${list.source} of ${name}: ${summaryOf(plan)}`;
   const rows = plan.changes;
@@ -100,17 +100,22 @@ async function update(
     return printDone(options.json, { ...result, stored: false }, `${summary}; nothing was changed`, terminal);
   terminal.note(summary);
   await confirm("Use these prices from now on?", options, terminal);
-  const content = JSON.stringify(next.catalogs);
-  await store.admin.savePrices({ version: next.version, content }, stored?.version ?? null);
-  await auditChange(context, "models.update", { prefix: "prices" }, summary);
+  await client.post("/prices", { replaces: stored.version, catalogs: catalogsThen, summary });
   printDone(options.json, { ...result, stored: true }, `the prices are stored; ${applied}`, terminal);
 }
 
-/** The configuration that is served: the file found here, else what the gateway of this data runs with. */
-function documentFor({ dir }: StoreContext, { config: file }: Options, { env, cwd }: Terminal): JsonObject {
+/** The configuration that is served: of the gateway that runs, else the file found here, else what the last gateway ran with. */
+async function documentFor(
+  client: OperationClient,
+  { config: file, data }: Options,
+  { env, cwd }: Terminal,
+): Promise<JsonObject> {
+  if (client.isRunning && file === undefined)
+    return (await client.get<ConfigTextView>("/config/toml")).config;
+  const dir = locateData({ file, data, env, cwd });
   const source = findConfig({ file: file ?? configFileOf(dir), env, cwd });
-  const running = source.file === null ? servedConfig(dir) : null;
-  return running?.written ?? parseToml(source.text, source.origin);
+  const last = source.file === null ? servedConfig(dir) : null;
+  return last?.written ?? parseToml(source.text, source.origin);
 }
 
 /** The catalogs by the names of the providers that serve by them, and by their own. */
@@ -141,8 +146,8 @@ function lines(all: readonly string[]): string {
 }
 
 /** An update replaces what earlier ones said about the same models. */
-function merged(stored: StoredPrices | null, { catalogs }: UpdatePlan): StoredPrices["catalogs"] {
-  const all = { ...stored?.catalogs };
+function merged(stored: StoredPrices, { catalogs }: UpdatePlan): StoredPrices["catalogs"] {
+  const all = { ...stored.catalogs };
   for (const [name, models] of Object.entries(catalogs)) {
     const byId = new Map((all[name] ?? []).map((model) => [model.id, model]));
     for (const model of models) byId.set(model.id, { ...byId.get(model.id), ...model });
@@ -154,7 +159,7 @@ function merged(stored: StoredPrices | null, { catalogs }: UpdatePlan): StoredPr
 /** Prices that the configuration would not load with must never be stored: a gateway could not start. */
 async function rejectUnloadable(
   document: JsonObject,
-  stored: StoredPrices | null,
+  stored: StoredPrices,
   next: StoredPrices,
   name: string,
   { env, cwd }: Terminal,
