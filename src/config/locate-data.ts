@@ -57,7 +57,7 @@ function readOwn(file: string): string | null {
 }
 
 function notFollowed(file: string, why: string): ConfigError {
-  const message = `it says which data folder to use, but it ${why}, so it is not followed; pass the folder with --data`;
+  const message = `it points to a data folder, but it ${why}, so it is ignored; pass the folder with --data`;
   return new ConfigError(file, [{ path: "", message }]);
 }
 

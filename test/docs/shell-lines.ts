@@ -34,6 +34,13 @@ export function commandsInProse(): ShellLine[] {
   );
 }
 
+/** Every example of `sluice.toml`. */
+export function settingsBlocks(): ShellLine[] {
+  return pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^```toml\n(.*?)^```/gms)].map(([, text = ""]) => ({ page, text })),
+  );
+}
+
 /** Every block of code, of any language. */
 export function codeBlocks(): ShellLine[] {
   return pages.flatMap((page) =>

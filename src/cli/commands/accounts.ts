@@ -20,7 +20,7 @@ import { creditsShown } from "../terminal/terminal.ts";
 
 const account = argument("<account>", "its id or label");
 const keyCapHelp = "default cap of new keys; repeatable";
-const contentHelp = "record this of request content, unless a key says otherwise";
+const contentHelp = "request content to record (default: as the configuration; keys can override it)";
 
 /** Changes an account, and shows it. */
 function change<Fields extends object>(done: string, entry: OperationEntry<AccountView, Fields>) {

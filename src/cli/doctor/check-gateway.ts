@@ -19,7 +19,7 @@ async function askReady(address: string, pid: number): Promise<Finding> {
     const session = new Bun.FetchSession({ proxy: false });
     const response = await fetch(`${address}/readyz`, { signal: abortAfter(timeoutMs), session });
     if (response.ok) return ok("gateway", `${running} accepts requests`);
-    const fix = "`sluice status` and its log say why";
+    const fix = "`sluice status` and its log show why";
     return problem("gateway", `${running} does not accept requests (status ${response.status})`, fix);
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {

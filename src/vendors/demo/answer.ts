@@ -82,7 +82,7 @@ function replyText(request: DemoRequest, scenario: Scenario): string {
   return (
     `Hello from Sluice's built-in demo. You said: ${quoted(request.text)} ` +
     "I am not a model, but everything around me is real: the stream, the tokens and what they cost. " +
-    "Configure a provider and this is where its answer will be."
+    "Configure a provider, and its responses will appear here."
   );
 }
 

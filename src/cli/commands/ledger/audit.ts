@@ -59,7 +59,7 @@ export const ledgerExportCommand = exported<ExportFields, { csv?: true }>({
   ],
   note:
     "`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
-    "`unit` says; `credits` is in credits. A charge has its `rates` and its `calculation`.",
+    "`unit` shows; `credits` is in credits. A charge has its `rates` and its `calculation`.",
   check({ since, until }) {
     if (since !== undefined && until !== undefined) chosenTime({ since, until }, until);
   },
