@@ -53,7 +53,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const theirs = await other.context.newPage();
     theirs.setDefaultTimeout(20_000);
     await signIn(theirs, viewer.token);
-    const changes = /^(New key|New account|Check|Top up|Rotate|Edit|Reload)$|^Actions for/;
+    const changes = /^(New key|New account|New cap|Check|Top up|Rotate|Edit|Reload)$|^Actions for/;
     const offered = async (on: Page) =>
       (await on.getByRole("button", { name: changes }).count()) + (await on.locator("summary").count());
     for (const path of ["keys", `keys/${key.id}`, "accounts", "models/gpt-5.6", "system"]) {

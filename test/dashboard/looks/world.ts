@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { createAccount } from "../../../src/admin/accounts/accounts.ts";
+import { addCap, type CapContext } from "../../../src/admin/caps/caps.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
@@ -108,9 +109,18 @@ async function addLongNames(dir: string): Promise<void> {
       };
     });
     await store.commit(items);
+    await addCaps({ store, clock, knownNames: () => null }, key.id);
   } finally {
     await store.close();
   }
+}
+
+async function addCaps(context: CapContext, key: string): Promise<void> {
+  const month = { period: "month" } as const;
+  await addCap(context, { ...month, limit: 5, owner: longOwner, models: "claude-*", then: "house-model" });
+  await addCap(context, { ...month, limit: 20, each: "tag:project", key, optional: true });
+  await addCap(context, { ...month, limit: 0.00001, tag: "project=project-9996" });
+  await addCap(context, { ...month, limit: 200, each: "user", optional: true, values: 500 });
 }
 
 /** What the addresses of some states have in them. */

@@ -8,7 +8,7 @@ import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountBalance } from "../parts/balance.tsx";
-import { CapBars, capText } from "../parts/cap-bars.tsx";
+import { CapBars, capText, ValueCapBars } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
@@ -113,6 +113,7 @@ export function AccountPage({ id }: { id: string }) {
             <section class="card">
               <h2>Caps</h2>
               <CapBars caps={value.caps} mode={value.mode} />
+              {value.value_caps.length > 0 && <ValueCapBars caps={value.value_caps} mode={value.mode} />}
             </section>
             <Spend account={value} />
             <Card title="Keys">

@@ -1,5 +1,6 @@
 import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
 import { useAnswer } from "../api.ts";
+import { Caps } from "../caps/caps.tsx";
 import { count } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountBalance, Balance } from "../parts/balance.tsx";
@@ -167,6 +168,7 @@ export function Accounts() {
           )}
         </LoadedContent>
       </div>
+      <Caps />
       {dialog}
     </>
   );

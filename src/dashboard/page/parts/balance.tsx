@@ -69,7 +69,7 @@ export function tightestBalance(key: KeyView): BalanceSummary {
 
 function ownerOf(cap: BoundCapView | undefined): string {
   if (cap === undefined) return "";
-  return cap.label === "owner" ? "the owner's " : `${cap.label} ${cap.value}'s `;
+  return cap.label === "owner" ? "the owner's " : "the tag's ";
 }
 
 function capStanding({ caps, account_caps, value_caps, mode }: KeyView): BalanceSummary {
