@@ -36,7 +36,7 @@ const renewLeadMs = 5_000;
 const readStateMs = 5_000;
 /** One check sends no longer than this, so that a stop and a reload need not wait. */
 const sendForMs = 15_000;
-const firstPauseMs = 5_000;
+const firstPauseMs = 1_000;
 const maxPauseMs = 5 * 60_000;
 /** 4xx that ask for another attempt. All others say that the post itself is wrong. */
 const passing: readonly number[] = [408, 425, 429];
