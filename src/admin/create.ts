@@ -28,6 +28,7 @@ interface AdminParts {
   readonly backend: Backend;
   readonly live: Live;
   readonly version: string;
+  address(): string;
   readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly tracing: { readonly dropped: number };
@@ -110,6 +111,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     droppedSpans: () => tracing.dropped,
     feed,
     version,
+    address: parts.address,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,
     deploymentHealth: () => gateway.configured.upstream.health(),

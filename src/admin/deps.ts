@@ -48,6 +48,8 @@ export interface AdminDeps extends Connections {
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;
   readonly version: string;
+  /** Where the gateway listens; empty before it does. */
+  address(): string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;
   /** Null if the settings did not come from a file. */

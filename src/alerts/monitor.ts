@@ -3,7 +3,7 @@ import { newId } from "../base/id.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store } from "../store/store.ts";
-import type { Alert } from "./alert.ts";
+import { type Alert, idOf } from "./alert.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";
 import { ClockWatch, clockDiffers } from "./clock-watch.ts";
 import {
@@ -64,6 +64,8 @@ export class AlertMonitor {
   #published = "[]";
   #publishedAtMs = 0;
   #isSender = false;
+  /** What this gateway has last noted as active; null if another one may have. */
+  #noted: string | null = null;
   #unavailable: Alert | null = null;
   #unsaved: UnsavedPost[] = [];
   /** Posts that are done, but could not be removed from the store while it was unavailable. */
@@ -131,6 +133,8 @@ export class AlertMonitor {
       const { active: stored, ofStoppedGateways, recovered } = await readAlerts(store, clock.wallMs());
       const active = withoutStoreUnavailable(stored);
       this.#list = unavailable === null ? active : [unavailable, ...active];
+      if (this.#isSender) await this.#note([...ofStoppedGateways, ...active]);
+      else this.#noted = null;
       if (this.#isSender && hook !== null)
         await this.#sendChanges([...ofStoppedGateways, ...active], recovered, hook);
       this.#isFailing = false;
@@ -161,6 +165,20 @@ export class AlertMonitor {
     this.#requestedModels = await store.alerts.modelsRequestedSince(nowMs - priceUseDays * msPerDay);
     this.#requestedModelsAtMs = nowMs;
     return this.#requestedModels;
+  }
+
+  /** Writes what began and what ended, for the list of past alerts. */
+  async #note(active: readonly Alert[]): Promise<void> {
+    const { clock, store } = this.#options;
+    const noted = active.map((alert) => ({
+      id: idOf(alert),
+      alert: JSON.stringify({ ...alert, lastError: null, acknowledged: undefined, isStopped: undefined }),
+    }));
+    // Amounts change with every request; what counts is which alerts there are, and how high.
+    const ids = JSON.stringify(active.map((alert) => [idOf(alert), alert.level]));
+    if (ids === this.#noted) return;
+    await store.alerts.noteActive(noted, clock.wallMs());
+    this.#noted = ids;
   }
 
   #lead(): Promise<boolean> {

@@ -81,7 +81,9 @@ async function assemble(
   const { logs, backend, live, requestLog, callerIds, tracing } = services;
   const gateway = createGateway(settings, services);
   const senders = createSenders(gateway, services);
+  let address = "";
   const parts = {
+    address: () => address,
     gateway,
     backend,
     live,
@@ -96,6 +98,7 @@ async function assemble(
   const admin = await createAdmin(parts);
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
+  address = servers.url;
   const { server, store } = settings;
   const hello = {
     version,

@@ -36,6 +36,14 @@ export interface AlertRecords {
   /** Writes what fired, what resolved and what to post about it, in one transaction. */
   recordAlerts(changes: AlertChanges): Promise<void>;
 
+  /**
+   * Notes which alerts operators see now: others have ended. Keeps the last thousand that ended within 90 days. An alert that changes
+   * is still the same.
+   */
+  noteActive(active: readonly NotedAlert[], nowMs: number): Promise<void>;
+  /** The latest first. */
+  listPast(limit: number): Promise<readonly PastAlert[]>;
+
   /** In order. A post waits for earlier posts about the same alert. */
   duePosts(nowMs: number, limit: number): Promise<readonly AlertPost[]>;
   postponePost(no: number, dueAtMs: number): Promise<void>;
@@ -134,6 +142,18 @@ export interface FiringAlert {
   readonly level: number;
   /** The alert, as JSON. */
   readonly finding: string;
+}
+
+export interface NotedAlert {
+  readonly id: string;
+  /** As JSON. */
+  readonly alert: string;
+}
+
+export interface PastAlert extends NotedAlert {
+  /** When it was first noted. */
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
 }
 
 export interface AlertChanges {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { iso } from "../../src/admin/moments.ts";
 import { auditLedger } from "../../src/admin/reports/audit-ledger.ts";
-import { readAlertViews } from "../../src/admin/system/list-alerts.ts";
+import { pastAlertViews, readAlertViews } from "../../src/admin/system/list-alerts.ts";
 import { AlertMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
@@ -72,6 +72,10 @@ testEachStore(
     await topUp(100);
     await monitor.check();
     expect(hook.told("balance_threshold")).toEqual(["firing 80", "firing 95", "resolved 95"]);
+    const past = await pastAlertViews({ store, clock });
+    expect(past.filter(({ kind }) => kind === "balance_threshold")).toEqual([
+      expect.objectContaining({ level: 80, since: iso(nowMs), resolved_at: iso(nowMs) }),
+    ]);
     await use(106);
     await monitor.check();
     expect(hook.told("balance_threshold").slice(3)).toEqual(["firing 100"]);

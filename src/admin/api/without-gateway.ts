@@ -66,6 +66,7 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
     deploymentHealth: () => [],
     alerts: () => [],
     checkAlerts: async () => (await readAlerts(store, clock.wallMs())).active,
+    address: needsGateway,
     inFlight: needsGateway,
     backgroundInFlight: needsGateway,
     requestLogDropped: needsGateway,

@@ -22,6 +22,7 @@ export const alertView = Type.Object({
   last_error: nullable(text("The provider's last error message. It is not sent to the webhook.")),
   next: text("The command to run next."),
   acknowledged: nullable(acknowledged),
+  resolved_at: nullable(moment),
 });
 export type AlertView = Static<typeof alertView>;
 

@@ -9,6 +9,19 @@ export async function readAlertViews({ store, clock }: OperationContext): Promis
   return (await readAlerts(store, clock.wallMs())).active.map(alertDocument);
 }
 
+const maxPast = 1_000;
+
+/** Alerts that have ended, the latest first. */
+export async function pastAlertViews({ store }: OperationContext): Promise<AlertView[]> {
+  const past = await store.alerts.listPast(maxPast);
+  return past.map(({ alert: text, beganAtMs, endedAtMs }) => {
+    // Written by the monitor.
+    const alert = JSON.parse(text) as Alert;
+    const view = alertDocument({ ...alert, sinceMs: alert.sinceMs ?? beganAtMs });
+    return { ...view, resolved_at: iso(endedAtMs) };
+  });
+}
+
 export function alertDocument(alert: Alert): AlertView {
   const { kind, subject, level, sinceMs, text, details, lastError, acknowledged } = alert;
   return {
@@ -23,5 +36,6 @@ export function alertDocument(alert: Alert): AlertView {
     next: kindOf(alert).next(alert),
     acknowledged:
       acknowledged === undefined ? null : { by: acknowledged.actor, until: iso(acknowledged.untilMs) },
+    resolved_at: null,
   };
 }

@@ -12,7 +12,7 @@ import { tailResponse } from "../live/tail.ts";
 import { iso, isoMs, momentOf } from "../moments.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { acknowledgeBody, acknowledgedView, alertView } from "./alert-schema.ts";
-import { alertDocument } from "./list-alerts.ts";
+import { alertDocument, pastAlertViews } from "./list-alerts.ts";
 import { listAudit } from "./list-audit.ts";
 import { listNodes } from "./list-nodes.ts";
 import {
@@ -30,6 +30,11 @@ import { readStorage } from "./storage.ts";
 
 const alertQuery = Type.Object({
   now: Type.Optional(oneOf(["true", "false"])),
+  past: Type.Optional(
+    Type.Union([Type.Literal("true"), Type.Literal("false")], {
+      description: "Only those that were resolved within 90 days, the latest first.",
+    }),
+  ),
 });
 
 const auditQuery = Type.Object({
@@ -50,7 +55,8 @@ export function systemRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "/alerts",
       "List active alerts, most urgent first",
       { query: alertQuery, answers: listOf(alertView) },
-      async ({ deps, query: { now } }) => {
+      async ({ deps, query: { now, past } }) => {
+        if (past === "true") return { data: await pastAlertViews(deps) };
         const alerts = now === "true" ? await deps.checkAlerts() : deps.alerts();
         return { data: alerts.map(alertDocument) };
       },
@@ -136,6 +142,8 @@ function health(deps: AdminDeps): HealthView {
     status: deps.isDraining() ? "draining" : problem === null ? "ok" : "unhealthy",
     problem: problem && { reason: problem.reason, advice: problem.advice },
     version: deps.version,
+    address: deps.address(),
+    data_folder: deps.settings().server.data,
     uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),
     event_loop_lag_ms: deps.live.lag.maxMs,

@@ -26,6 +26,8 @@ export const healthView = Type.Object({
     }),
   ),
   version: Type.String(),
+  address: text("Where clients reach this gateway, without the proxies before it."),
+  data_folder: text("The folder that it runs on."),
   uptime_seconds: Type.Number(),
   in_flight: count,
   event_loop_lag_ms: durationMs,

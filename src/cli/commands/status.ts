@@ -7,11 +7,12 @@ import { servedAddress } from "../serve/files-for-commands.ts";
 import type { ListColumn } from "../terminal/list.ts";
 import { CommandFailed, type Terminal, utcMinute } from "../terminal/terminal.ts";
 
-export const statusCommand = list<AlertView, object, { check?: true }>({
+export const statusCommand = list<AlertView, object, { check?: true; past?: true }>({
   name: "status",
   summary: "Show active alerts, the most urgent first",
   call: "GET /alerts",
   extras: {
+    past: option("--past", "alerts that were resolved within 90 days, the latest first"),
     check: option(
       "--check",
       "exit with 1 if an alert is critical or a warning, and not acknowledged, or if the gateway of this folder does not run (default: always 0)",
@@ -19,14 +20,17 @@ export const statusCommand = list<AlertView, object, { check?: true }>({
   },
   examples: [
     ["sluice status", "failing providers, low balances, expiring keys, …"],
+    ["sluice status --past", "what was resolved"],
     ["sluice status --json", "as JSON"],
     ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
   ],
   // A gateway checks its alerts now, which it otherwise does every five seconds.
-  input: () => ({ now: true }),
-  columns: (_, { terminal }) => columnsOf(terminal),
-  nothing: ({ terminal }) => `${terminal.style.good("✓")} no active alerts`,
+  input: ({ past }) => (past ? { past: true } : { now: true }),
+  columns: (_, { terminal, given }) => columnsOf(terminal, given.past === true),
+  nothing: ({ terminal, given }) =>
+    given.past ? "no past alerts" : `${terminal.style.good("✓")} no active alerts`,
   after(alerts, { client, given, terminal }) {
+    if (given.past) return;
     const stopped = stoppedFolder(client);
     if (stopped !== null)
       terminal.note(
@@ -43,7 +47,7 @@ function stoppedFolder({ gateway, place }: OperationClient): string | null {
   return servedAddress(place.data_folder) === null ? null : place.data_folder;
 }
 
-function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {
+function columnsOf({ style }: Terminal, isPast: boolean): readonly ListColumn<AlertView>[] {
   return [
     {
       name: "severity",
@@ -71,6 +75,11 @@ function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {
       name: "since",
       title: "SINCE (UTC)",
       cell: ({ since }) => (since === null ? style.dim("–") : utcMinute(Date.parse(since))),
+    },
+    {
+      name: "resolved_at",
+      ...(isPast && { title: "RESOLVED (UTC)" }),
+      cell: ({ resolved_at: at }) => (at === null ? style.dim("–") : utcMinute(Date.parse(at))),
     },
   ];
 }

@@ -50,6 +50,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   findings: ["source"],
   alerts: ["id"],
   alert_posts: ["no"],
+  past_alerts: ["no"],
   // The receiver has what was pushed, so a copy goes on behind it.
   feed_push: ["id"],
 };

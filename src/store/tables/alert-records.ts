@@ -7,8 +7,10 @@ import type {
   DrawnBound,
   ExpiringKey,
   FiringAlert,
+  NotedAlert,
   Overrun,
   PartialList,
+  PastAlert,
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
 import type { ReportQueries } from "../reporting/stored-reports.ts";
@@ -139,6 +141,43 @@ export function storedAlerts(
         }
       }),
 
+    noteActive: (active, nowMs) =>
+      changeTogether(function* () {
+        const open = yield* query<NotedAlert>("SELECT id, alert FROM past_alerts WHERE ended_at_ms IS NULL");
+        const known = new Map(open.map(({ id, alert }) => [id, alert]));
+        for (const { id, alert } of active) {
+          if (!known.has(id)) {
+            const text =
+              "INSERT INTO past_alerts (id, alert, began_at_ms) VALUES ($1::text, $2::text, $3::int8)";
+            yield* query(text, [id, alert, nowMs]);
+          } else if (known.get(id) !== alert) {
+            const text =
+              "UPDATE past_alerts SET alert = $2::text WHERE id = $1::text AND ended_at_ms IS NULL";
+            yield* query(text, [id, alert]);
+          }
+          known.delete(id);
+        }
+        yield* query(
+          "UPDATE past_alerts SET ended_at_ms = $1::int8 WHERE ended_at_ms IS NULL AND id = ANY ($2::text[])",
+          [nowMs, [...known.keys()]],
+        );
+        yield* query("DELETE FROM past_alerts WHERE ended_at_ms < $1::int8", [
+          nowMs - pastAlertDays * msPerDay,
+        ]);
+        yield* query(
+          `DELETE FROM past_alerts WHERE ended_at_ms IS NOT NULL
+            AND no <= (SELECT coalesce(max(no), 0) FROM past_alerts) - $1::int8`,
+          [maxPastAlerts],
+        );
+      }),
+
+    listPast: (limit) =>
+      read<PastAlert>(
+        `SELECT id, alert, began_at_ms::float8 AS "beganAtMs", ended_at_ms::float8 AS "endedAtMs" FROM past_alerts
+        WHERE ended_at_ms IS NOT NULL ORDER BY ended_at_ms DESC, no DESC LIMIT $1::int8`,
+        [limit],
+      ),
+
     duePosts: (nowMs, limit) =>
       read<AlertPost>(
         `SELECT no::float8 AS no, alert_id AS "alertId", body, made_at_ms::float8 AS "madeAtMs" FROM alert_posts AS post
@@ -157,6 +196,9 @@ export function storedAlerts(
     },
   };
 }
+
+const pastAlertDays = 90;
+const maxPastAlerts = 1_000;
 
 const hoursPerDay = msPerDay / msPerHour;
 /** How many accounts or caps one statement examines. */

@@ -132,6 +132,7 @@ async function makeDeps(
     log: { warn: () => {} },
     live: new Live(clock),
     version: "0.0.0-test",
+    address: () => "http://127.0.0.1:1",
     settings: () => settings,
     configOnDisk: {
       check: async () => checkConfig(loading),

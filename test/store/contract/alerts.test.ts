@@ -160,6 +160,25 @@ testEachStore("posts outlast a restart, and those of one alert keep their order"
   await again.close();
 });
 
+testEachStore("what is no longer active is past, once for each time that it began", async (database) => {
+  const store = await database.openGateway(clock);
+  const { alerts } = store;
+  const alert = (id: string, text = "{}") => ({ id, alert: text });
+  await alerts.noteActive([alert("x"), alert("y")], 100);
+  await alerts.noteActive([alert("x", "{1}")], 200);
+  expect(await alerts.listPast(10)).toEqual([{ ...alert("y"), beganAtMs: 100, endedAtMs: 200 }]);
+  await alerts.noteActive([alert("y")], 300);
+  await alerts.noteActive([], 400);
+  expect((await alerts.listPast(10)).map(({ id, alert: text, beganAtMs }) => [id, text, beganAtMs])).toEqual([
+    ["y", "{}", 300],
+    ["x", "{1}", 100],
+    ["y", "{}", 100],
+  ]);
+  await alerts.noteActive([], 250 + 90 * msPerDay);
+  expect(await alerts.listPast(10)).toHaveLength(2);
+  await store.close();
+});
+
 testEachStore("of several gateways one sends alerts", async (database) => {
   const store = await database.openOperator(clock);
   expect(await store.alerts.lead("a", 60_000)).toBe(true);

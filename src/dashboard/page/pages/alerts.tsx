@@ -81,14 +81,34 @@ const acknowledgedColumn: Column<AlertView> = {
   note: ({ acknowledged }) => acknowledged && `until ${moment(acknowledged.until)}`,
 };
 
+const pastColumns: readonly Column<AlertView>[] = [
+  ...columns.slice(0, 3),
+  { name: "Resolved", cell: ({ resolved_at: at }) => at && moment(at) },
+];
+
+function PastAlerts() {
+  const past = useAnswer<{ data: AlertView[] }>("/alerts", 60_000, { past: "true" });
+  return (
+    <Card title="Past">
+      <LoadedContent loaded={past} rows={2}>
+        {({ data }) => (
+          <Table
+            rows={data}
+            columns={pastColumns}
+            keyOf={({ kind, subject, text, resolved_at: at }) => `${kind} ${subject.id} ${text} ${at}`}
+            empty={<p class="muted pad">None was resolved within 90 days.</p>}
+          />
+        )}
+      </LoadedContent>
+    </Card>
+  );
+}
+
 export function Alerts() {
   const alerts = useAlerts();
   return (
     <>
-      <PageHead
-        title="Alerts"
-        about="What needs attention now. The webhook and the log have what is resolved."
-      />
+      <PageHead title="Alerts" about="What needs attention now, and what did before." />
       <LoadedContent loaded={alerts}>
         {({ data }) => {
           const [seen, active] = [true, false].map((is) =>
@@ -120,6 +140,7 @@ export function Alerts() {
           );
         }}
       </LoadedContent>
+      <PastAlerts />
     </>
   );
 }

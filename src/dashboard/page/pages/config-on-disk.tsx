@@ -9,7 +9,7 @@ import { Card } from "../parts/card.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Points } from "../parts/warnings.tsx";
+import { Points, useWarnings } from "../parts/warnings.tsx";
 
 const changeTones = { added: "good", changed: "info", removed: "warn" } as const;
 
@@ -37,6 +37,7 @@ function nameOf(file: string | null): string {
 }
 
 function CheckResult({ check: { file, ok, problems, warnings, changes } }: { check: ConfigCheckView }) {
+  const runningWarnings = useWarnings();
   const state = !ok
     ? "has problems and cannot be applied. The running configuration is unchanged."
     : changes.length === 0
@@ -52,7 +53,10 @@ function CheckResult({ check: { file, ok, problems, warnings, changes } }: { che
         <code>{nameOf(file)}</code> {state}
       </p>
       <Points tone="bad" label="Problems in the file" points={problemTexts} />
-      <Points label="Warnings about the file" points={warnings} />
+      <Points
+        label="Warnings about the file"
+        points={warnings.filter((warning) => !runningWarnings.includes(warning))}
+      />
       {changes.length > 0 && <Table rows={changes} columns={changeColumns} keyOf={({ where }) => where} />}
     </>
   );

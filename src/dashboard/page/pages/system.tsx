@@ -62,7 +62,14 @@ export function System() {
       <PageHead title="System" about="Health, configuration, storage and audit log." />
       <Warnings key={`warnings ${reloads}`} />
       <LoadedContent loaded={health} rows={2}>
-        {(value) => <HealthTiles health={value} />}
+        {(value) => (
+          <>
+            <HealthTiles health={value} />
+            <p class="muted">
+              Listens at <code>{value.address}</code>, with its data folder <code>{value.data_folder}</code>.
+            </p>
+          </>
+        )}
       </LoadedContent>
       {nodes.value !== null && nodes.value.data.length > 0 && (
         <Card title="Nodes">

@@ -17,8 +17,12 @@ export function Points(props: { label: string; points: readonly string[]; tone?:
   );
 }
 
+export function useWarnings(): readonly string[] {
+  const config = useAnswer<{ warnings: readonly string[] }>("/config", 30_000);
+  return config.value?.warnings ?? [];
+}
+
 /** Warnings about the running configuration, such as a provider that is skipped because its key is not set. */
 export function Warnings() {
-  const config = useAnswer<{ warnings: readonly string[] }>("/config", 30_000);
-  return <Points label="Configuration warnings" points={config.value?.warnings ?? []} />;
+  return <Points label="Configuration warnings" points={useWarnings()} />;
 }

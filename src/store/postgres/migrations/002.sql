@@ -269,3 +269,15 @@ CREATE TABLE feed_push (
   stopped_at_ms int8,
   stopped_for text
 ) WITH (fillfactor = 20);
+
+-- Alerts as operators see them: open while `ended_at_ms` is NULL, then kept for a while.
+CREATE TABLE past_alerts (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  id text NOT NULL,
+  -- As JSON.
+  alert text NOT NULL,
+  began_at_ms int8 NOT NULL,
+  ended_at_ms int8
+);
+CREATE INDEX past_alerts_open ON past_alerts (id) WHERE ended_at_ms IS NULL;
+CREATE INDEX past_alerts_by_end ON past_alerts (ended_at_ms) WHERE ended_at_ms IS NOT NULL;

@@ -145,3 +145,15 @@ CREATE TABLE feed_push (
   stopped_at_ms INTEGER,
   stopped_for TEXT
 ) STRICT;
+
+-- Alerts as operators see them: open while `ended_at_ms` is NULL, then kept for a while.
+CREATE TABLE past_alerts (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL,
+  -- As JSON.
+  alert TEXT NOT NULL,
+  began_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER
+) STRICT;
+CREATE INDEX past_alerts_open ON past_alerts (id) WHERE ended_at_ms IS NULL;
+CREATE INDEX past_alerts_by_end ON past_alerts (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
