@@ -95,7 +95,7 @@ describe("the file that points to the data of a gateway", () => {
       const said = await sluice(place, ...words);
       expect(said).toMatchObject({ code: 1, stdout: "" });
       expect(said.stderr).toContain(
-        "belongs to another user, so it is not followed; pass the folder with --data",
+        "belongs to another user, so it is ignored; pass the folder with --data",
       );
     }
     expect(statSync(join(data, "sluice.db")).mode & 0o777).toBe(0o644);
@@ -107,7 +107,7 @@ describe("the file that points to the data of a gateway", () => {
     renameSync(pointer, `${pointer}.real`);
     symlinkSync(`${pointer}.real`, pointer);
     expect((await sluice(place, "keys", "list")).stderr).toContain(
-      "is a symbolic link, so it is not followed",
+      "is a symbolic link, so it is ignored",
     );
   });
 });
