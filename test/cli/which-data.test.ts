@@ -94,9 +94,7 @@ describe("the file that points to the data of a gateway", () => {
     ]) {
       const said = await sluice(place, ...words);
       expect(said).toMatchObject({ code: 1, stdout: "" });
-      expect(said.stderr).toContain(
-        "belongs to another user, so it is ignored; pass the folder with --data",
-      );
+      expect(said.stderr).toContain("belongs to another user, so it is ignored; pass the folder with --data");
     }
     expect(statSync(join(data, "sluice.db")).mode & 0o777).toBe(0o644);
     expect((await sluice(place, "keys", "list", "--data", data)).stdout).toContain("elsewhere");
@@ -106,9 +104,7 @@ describe("the file that points to the data of a gateway", () => {
     const { place, pointer } = await pointedPlace();
     renameSync(pointer, `${pointer}.real`);
     symlinkSync(`${pointer}.real`, pointer);
-    expect((await sluice(place, "keys", "list")).stderr).toContain(
-      "is a symbolic link, so it is ignored",
-    );
+    expect((await sluice(place, "keys", "list")).stderr).toContain("is a symbolic link, so it is ignored");
   });
 });
 

@@ -143,7 +143,10 @@ describe("the demo obeys, or refuses", () => {
     const large = await demo.respond(prepared({ body }), signal);
     expect([large.status, await large.text()]).toEqual([413, expect.stringContaining("up to 1 MB")]);
     const other = await demo.respond(prepared({ dialect: "messages", body: "{}" }), signal);
-    expect([other.status, await other.text()]).toEqual([404, expect.stringContaining("supports only chat completions")]);
+    expect([other.status, await other.text()]).toEqual([
+      404,
+      expect.stringContaining("supports only chat completions"),
+    ]);
   });
 });
 
