@@ -113,7 +113,7 @@ export class FeedSender {
 
   async #leads(): Promise<boolean> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs < this.#renewAtMs && nowMs < this.#leadUntilMs) return true;
+    if (nowMs < this.#renewAtMs) return nowMs < this.#leadUntilMs;
     const leads = await this.#options.lead(leadForMs);
     this.#leadUntilMs = leads ? nowMs + leadForMs : Number.NEGATIVE_INFINITY;
     this.#renewAtMs = nowMs + renewLeadMs;
@@ -160,6 +160,8 @@ export class FeedSender {
 
   async #next({ throughId: afterId }: Pick<FeedPush, "throughId">): Promise<PendingPost | null> {
     const { feed } = this.#options.store;
+    // While nothing is written, this one query every second is all that the feed costs.
+    if ((await feed.lagBehind(afterId)).entries === 0) return null;
     const data = (await feed.entries(afterId, entriesPerPost)).map(feedDocument);
     const last = data.at(-1);
     if (last === undefined) return null;

@@ -62,3 +62,31 @@ test("nonsense is rejected with what to write instead", async () => {
     expect([given, stderr.includes(text) ? text : stderr]).toEqual([code, text]);
   }
 });
+
+test("after a restore the cursors of the backup are valid, and later ones are rejected", async () => {
+  const place = newPlace();
+  const topUp = (credit: string) =>
+    sluiceJson(place, "keys", "create", "--mode", "credit", "--credit", credit);
+  const cursors = async () => {
+    const { data } = await sluiceJson<FeedView>(place, "ledger", "feed", "list");
+    return data.map(({ cursor }) => cursor);
+  };
+  await topUp("5");
+  await sluiceJson(place, "backup", "ledger.db");
+  await topUp("7");
+  const [kept, undone] = await cursors();
+  await sluiceJson(place, "restore", "ledger.db", "--yes");
+  await topUp("9");
+  const [first, second] = await cursors();
+  expect(first).toBe(kept as string);
+  // The same id, and another entry.
+  expect(second?.split(".")[0]).toBe(undone?.split(".")[0] as string);
+  expect(second).not.toBe(undone as string);
+  const after = (cursor = "") => sluice(place, "ledger", "feed", "list", "--after", cursor, "--csv");
+  expect((await after(kept)).stdout).toContain(`,9,credits,9,${second}`);
+  const rejected = await after(undone);
+  expect([rejected.code, rejected.stderr]).toEqual([
+    1,
+    expect.stringContaining("a restore has undone its entry. Use the cursor of an earlier entry."),
+  ]);
+});

@@ -8,6 +8,7 @@ import { exactCredits, nanoFromExact } from "../../src/base/money/money.ts";
 import { makeRates } from "../../src/base/money/rates.ts";
 import { copyAll, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
+import { startAdmin } from "../admin/routes/fixtures.ts";
 import { testEachStore } from "../store/each-store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../store/fixtures.ts";
 import { bookCharges } from "../store/postgres/charge.ts";
@@ -172,6 +173,29 @@ test("a cursor is valid where its entry is, and nowhere else", async () => {
   expect(through).toMatchObject({ status: 400, code: "invalid_request", param: "through" });
   await one.close();
   await other.close();
+});
+
+test("nonsense is 400, with the parameter and what to write", async () => {
+  await using admin = await startAdmin();
+  await admin.post("/keys", { mode: "credit", credit: 5 });
+  const verify = "/ledger/feed/verify?through=1.AAAAAAAAAAAAAAAA&count=1";
+  for (const [path, param] of [
+    ["/ledger/feed?after=yesterday", "after"],
+    ["/ledger/feed?after=1.AAAAAAAAAAAAAAAA", "after"],
+    [`/ledger/feed?after=1.${"A".repeat(5_000)}`, "after"],
+    ["/ledger/feed?limit=0", "limit"],
+    ["/ledger/feed?limit=1001", "limit"],
+    ["/ledger/feed?limit=ten", "limit"],
+    [`${verify}&total=5.0000000001`, "total"],
+    [`${verify}&total=1e3`, "total"],
+    [verify, "total"],
+    [`${verify}&total=5`, "through"],
+    [verify.replace("count=1", "count=-1&total=5"), "count"],
+  ] as const) {
+    const response = await admin.call(path);
+    const { error } = (await response.json()) as { error: { code: string; param: string } };
+    expect([response.status, error.code, error.param], path).toEqual([400, "invalid_request", param]);
+  }
 });
 
 test.skipIf(!hasPostgres)(
