@@ -24,7 +24,6 @@ export const equals: Readonly<Record<string, readonly string[]>> = {
     ]),
   ),
   usage: ["GET /usage", "GET /overview"],
-  reconcile: ["POST /reconcile"],
   "requests show": ["GET /requests/{id}", "GET /requests/{id}/content"],
   "requests export": ["GET /content/export", "GET /content"],
   "content delete": ["DELETE /content", "DELETE /requests/{id}/content"],

@@ -173,6 +173,7 @@ const apart: Readonly<Record<string, string>> = {
   "sign-ins revoke": "needs a person who has signed in",
   "sign-ins allow": "needs a person who has signed in",
   "alerts ack": "says when it was done, which differs",
+  "models update": "prints what it has planned; its own tests store prices",
   "ledger audit": "prints what the operation answers",
   "caps add": "prints what the operation answers",
   "caps list": "prints what the operation answers",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { newPlace, type Place, sluice } from "./fixtures.ts";
@@ -9,7 +9,10 @@ let admin: string;
 let viewer: string;
 
 beforeAll(async () => {
-  gateway = await startSluice();
+  gateway = await startSluice({
+    config: '[providers.openai]\nkind = "openai"\napi_key = "env:KEY"\nmodels = ["gpt-5.4"]\n',
+    env: { KEY: "sk-x" },
+  });
   const tokenOf = (role: string) =>
     gateway.cliJson<{ token: string }>("admin-tokens", "create", "--label", `of-${role}`, "--role", role);
   admin = (await tokenOf("admin")).token;
@@ -58,6 +61,33 @@ test("a remembered gateway is called by its name, and by no name once it is used
   expect((await sluice(later, "--gateway", "work", "keys", "list")).stderr).toContain(
     'no gateway is called "work" (known: none)',
   );
+});
+
+const fromElsewhere: Readonly<Record<string, readonly string[]>> = {
+  "config show": ["config", "show"],
+  "config diff": ["config", "diff"],
+  reconcile: ["reconcile", "--provider", "openai", "--from", "2026-10-01", "--to", "2026-10-01", "bill.csv"],
+  "models update": ["models", "update", "--from", "prices.toml", "--yes"],
+  "ledger audit": ["ledger", "audit"],
+  usage: ["usage"],
+};
+
+test("reports, prices and the configuration are those of the gateway elsewhere", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: admin });
+  writeFileSync(join(place.folder, "bill.csv"), "date,model,requests\n2026-10-01,m,0\n");
+  writeFileSync(
+    join(place.folder, "prices.toml"),
+    '[[models]]\nid = "gpt-5.4"\nprovider = "openai"\nprice = { input = 2.6, output = 15.1 }\n',
+  );
+  for (const [name, argv] of Object.entries(fromElsewhere)) {
+    const { code, stderr, stdout } = await sluice(place, "--gateway", gateway.url, ...argv, "--json");
+    expect({ name, code, stderr }).toMatchObject({ name, code: 0 });
+    expect(JSON.parse(stdout)).toBeObject();
+  }
+  const { stdout } = await sluice(place, "--gateway", gateway.url, "models", "list", "--json");
+  const models = JSON.parse(stdout) as { id: string; price: { input: number } }[];
+  expect(models.find(({ id }) => id === "gpt-5.4")?.price.input).toBe(2.6);
+  expect(existsSync(join(place.folder, "sluice-data"))).toBe(false);
 });
 
 test("a token without the role is told which it needs", async () => {

@@ -7,6 +7,9 @@ import { perform } from "../routes/mount.ts";
 import { routeAt } from "../routes/route.ts";
 import { operationsOf } from "./operations.ts";
 
+/** For files of the owner, such as a year of reports. */
+const maxBytes = 256 * 1024 * 1024;
+
 /** Performs an operation for a user of this machine. */
 export type LocalOperations = (request: Request) => Promise<Response>;
 
@@ -28,7 +31,8 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
       if (found === null) throw unknownOperation(deps.version);
       const { route, params } = found;
       const query = checkedQuery(route.query, request.url);
-      return await perform(route, { deps, request, params, query, caller, address });
+      const served = route.method === "GET" ? route : { ...route, maxBytes };
+      return await perform(served, { deps, request, params, query, caller, address });
     } catch (error) {
       const explained = deps.store.files?.explain(error) ?? error;
       const refusal = expectedError(explained);

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { configDifferences } from "../../config/differences.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
+import type { ConfigProblem } from "../../config/problems.ts";
 import type { SignInLosses } from "../access/lost-sign-ins.ts";
 import type { ConfigCheckView } from "./schema.ts";
 
@@ -19,11 +20,16 @@ export function configCheckDocument(
     ok: isValid,
     file,
     digest: settings?.source?.digest ?? null,
-    problems: problems.map(({ path, where = path, line = null, message }) => ({ where, line, message })),
+    problems: problemViews(problems),
     warnings: [...warnings],
     suspends_keys: isValid ? losses.keys : 0,
+    suspended_owners: isValid ? [...losses.people] : [],
     changes: isValid ? configDifferences(running, settings.written) : [],
   };
+}
+
+export function problemViews(problems: readonly ConfigProblem[]): ConfigCheckView["problems"] {
+  return problems.map(({ path, where = path, line = null, message }) => ({ where, line, message }));
 }
 
 /** For the audit log: `changed model "gpt-5.6", price.input; added provider "azure"`. */

@@ -39,6 +39,7 @@ export const configCheckView = Type.Object({
   problems: Type.Array(Type.Object({ where: plain, line: nullable(Type.Integer()), message: plain })),
   warnings: Type.Array(plain),
   suspends_keys: counted("Keys that a reload would suspend, because their owners could no longer sign in."),
+  suspended_owners: Type.Array(plain, { description: "The people whose keys they are." }),
   changes: Type.Array(configChangeView, { description: "How it differs from the running configuration." }),
 });
 export type ConfigCheckView = Static<typeof configCheckView>;

@@ -6,7 +6,7 @@ import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { UnreadableReport, type UsageReport } from "../../vendors/usage-report.ts";
-import { joinPages, type ProviderReport, type ReportPage, readPage } from "./read-report.ts";
+import { type ReportFile, readPage } from "./read-report.ts";
 
 export interface FetchedDays {
   readonly fromDay: number;
@@ -19,13 +19,15 @@ const maxPages = 40;
 const timeoutMs = 30_000;
 const maxBytes = 16 * 1024 * 1024;
 
+export type ReportingProvider = Pick<ProviderSettings, "kind" | "baseUrl">;
+
 /** Fetches the provider's own reports, page by page. */
-export async function fetchReports(
-  provider: ProviderSettings,
+export async function fetchPages(
+  provider: ReportingProvider,
   adminKey: string,
   days: FetchedDays,
   onPage: (report: string, page: number) => void,
-): Promise<ProviderReport> {
+): Promise<readonly ReportFile[]> {
   const { usageReports } = vendorOf(provider.kind);
   if (usageReports === undefined) {
     throw new UnreadableReport(
@@ -33,30 +35,31 @@ export async function fetchReports(
     );
   }
   const headers = usageReports.headers(adminKey);
-  const pages: ReportPage[] = [];
+  const pages: ReportFile[] = [];
   for (const report of usageReports.reports)
     pages.push(...(await fetchReport(provider, report, headers, days, onPage)));
-  return joinPages(pages);
+  return pages;
 }
 
 async function fetchReport(
-  { baseUrl }: ProviderSettings,
+  { baseUrl }: ReportingProvider,
   report: UsageReport,
   headers: Readonly<Record<string, string>>,
   { fromDay, throughDay }: FetchedDays,
   onPage: (report: string, page: number) => void,
-): Promise<readonly ReportPage[]> {
-  const pages: ReportPage[] = [];
+): Promise<readonly ReportFile[]> {
+  const { name } = report;
+  const pages: ReportFile[] = [];
   for (let next: string | null = null; pages.length < maxPages; ) {
-    onPage(report.name, pages.length + 1);
-    const answer = await ask(`${baseUrl}${report.path(fromDay, throughDay, next)}`, headers, report);
-    const page = readPage(parseObject(answer) ?? undefined, report);
-    pages.push(page);
+    onPage(name, pages.length + 1);
+    const text = await ask(`${baseUrl}${report.path(fromDay, throughDay, next)}`, headers, report);
+    const page = readPage(parseObject(text) ?? undefined, report);
+    pages.push({ name, text, report: name });
     if (page.next === null) return pages;
     if (page.next === next) break;
     next = page.next;
   }
-  throw new UnreadableReport(`${report.name} does not end after ${pages.length} pages.`);
+  throw new UnreadableReport(`${name} does not end after ${pages.length} pages.`);
 }
 
 /** Redirects are not followed, so that the key is sent to this host only. */

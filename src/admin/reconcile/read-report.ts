@@ -19,6 +19,8 @@ export interface ReportFile {
   /** For messages. */
   readonly name: string;
   readonly text: string;
+  /** The name of the report, if it was requested; undefined to infer it from the results. */
+  readonly report?: string;
 }
 
 /**
@@ -29,7 +31,7 @@ export function readReports(
   files: readonly ReportFile[],
   lines: readonly UsageReportLine[] = [],
 ): ProviderReport {
-  const once = new Map(files.map((file) => [file.text, file]));
+  const once = new Map(files.map((file) => [`${file.report} ${file.text}`, file]));
   const pages = [...once.values()].flatMap(readFile);
   rejectMissingPages(pages);
   return joinPages([...pages, pageOf(lines)]);
@@ -51,10 +53,11 @@ export interface ReportPage {
   readonly next: string | null;
 }
 
-function readFile({ name, text }: ReportFile): readonly ReportPage[] {
+function readFile({ name, text, report }: ReportFile): readonly ReportPage[] {
   try {
+    const requested = usageReports.find((each) => each.name === report) ?? null;
     const documents = documentsIn(text);
-    if (documents !== null) return documents.map((document) => readPage(document, null));
+    if (documents !== null) return documents.map((document) => readPage(document, requested));
     return [pageOf(readCsvReport(text))];
   } catch (error) {
     throw error instanceof UnreadableReport ? new UnreadableReport(`${name}: ${error.message}`) : error;

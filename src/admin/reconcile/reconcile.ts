@@ -1,13 +1,10 @@
 import { msPerDay } from "../../base/clock.ts";
-import type { Settings } from "../../config/settings.ts";
-import type { ProviderSettings } from "../../vendors/provider.ts";
 import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report.ts";
-import { invalidInput, type OperationContext } from "../context.ts";
+import { invalidInput } from "../context.ts";
 import { isoMs } from "../moments.ts";
-import { type FetchedDays, fetchReports } from "./fetch-report.ts";
+import { type FetchedDays, fetchPages } from "./fetch-report.ts";
 import { type ProviderReport, type ReportFile, readReports } from "./read-report.ts";
-import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
-import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
+import type { BilledFiguresView } from "./schema.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
@@ -48,14 +45,11 @@ function lineOf({ date, model, cost, ...counts }: BilledFiguresView): UsageRepor
 }
 
 /** Fetches the report from the provider with an admin key. */
-export async function fetchProviderReport(
-  provider: ProviderSettings,
-  adminKey: string,
-  days: FetchedDays,
-  onPage: (report: string, page: number) => void,
-): Promise<ProviderReport> {
+export async function fetchReports(
+  ...request: Parameters<typeof fetchPages>
+): Promise<readonly ReportFile[]> {
   try {
-    return await fetchReports(provider, adminKey, days, onPage);
+    return await fetchPages(...request);
   } catch (error) {
     throw asOperationError(error);
   }
@@ -63,18 +57,4 @@ export async function fetchProviderReport(
 
 function asOperationError(error: unknown): unknown {
   return error instanceof UnreadableReport ? invalidInput(error.message) : error;
-}
-
-export interface ReconcileRequest extends ReconciliationRequest {
-  readonly settings: Pick<Settings, "providers">;
-}
-
-/** Compares the report with the ledger. */
-export async function reconcile(
-  { store }: OperationContext,
-  { settings, ...request }: ReconcileRequest,
-): Promise<ReconciliationView> {
-  const { provider, fromDay, throughDay } = request;
-  const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
-  return reconciliation(request, { attempts, providers: [...settings.providers.keys()] });
 }

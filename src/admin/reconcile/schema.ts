@@ -18,13 +18,19 @@ const billedAmounts = body({
 });
 export type BilledFiguresView = Static<typeof billedAmounts>;
 
+const reportFile = body({
+  name: text("For messages."),
+  text: Type.String(),
+  report: Type.Optional(text("Which report it is, if that is known; else it is recognized by its results.")),
+});
+
 export const reconcileBody = body({
   provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
   from: date,
   to: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC), included." }),
   tolerance: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." })),
   files: Type.Optional(
-    Type.Array(Type.String(), {
+    Type.Array(Type.Union([Type.String(), reportFile]), {
       maxItems: 100,
       description: "Contents of saved OpenAI or Anthropic reports, one per page, or of CSV tables.",
     }),

@@ -47,7 +47,7 @@ function read(bytes: Uint8Array): RequestedReconciliation {
   const { provider, from, to, files = [], figures, tolerance = defaultTolerance } = body;
   const days = comparedDays(from, to);
   const bill = reportFromFiles(
-    files.map((text, index) => ({ name: `files[${index}]`, text })),
+    files.map((file, index) => (typeof file === "string" ? { name: `files[${index}]`, text: file } : file)),
     figures,
   );
   request = { provider, tolerance, bill, ...days };

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import type {
   ComparedAmountView,
   ReconciledRowView,
@@ -9,21 +9,24 @@ import type {
 import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { csvLine } from "../../base/text/csv.ts";
 import { count, plural } from "../../base/text/plural.ts";
-import type { Settings } from "../../config/settings.ts";
-import { type DataOptions, newDataCommand } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { argument, option, requiredOption } from "../help.ts";
+import type { OperationClient } from "../operations/client.ts";
+import { operation } from "../operations/operation-command.ts";
 import { type Column, table } from "../terminal/list.ts";
-import { CommandError, CommandFailed, Misuse, printJson, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, Misuse, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+interface Fields {
   readonly provider: string;
   readonly from?: string;
   readonly to?: string;
   readonly tolerance?: number;
+}
+
+interface Extras {
+  readonly files: readonly string[];
   readonly fetch?: true;
   readonly adminKey?: string;
   readonly all?: true;
-  readonly csv?: true;
 }
 
 /** The compared metrics and their titles, for every output. */
@@ -38,64 +41,66 @@ const figures = {
 type Figure = keyof typeof figures;
 const totalNames = Object.keys(figures) as Figure[];
 
-export function reconcileCommand(terminal: Terminal): Command {
-  return newDataCommand("reconcile", "Compare the ledger with a provider's usage report")
-    .argument("[files...]", "saved reports of OpenAI or Anthropic, page by page, or CSV tables")
-    .requiredOption("--provider <name>", "the provider's name in the configuration")
-    .option("--from <date>", "the first day, UTC (default: the first of the month of --to)")
-    .option("--to <date>", "the last day, UTC (default: yesterday)")
-    .option("--tolerance <percent>", "exit with status 1 if a number differs by more (default: 1)", percent)
-    .option("--fetch", "download the provider's reports, with an admin key")
-    .option("--admin-key <where>", "env:NAME or file:PATH of that key")
-    .option("--all", "also show what matches")
-    .option("--csv", "print every line as CSV")
-    .examples(
-      "sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json",
-      ["sluice reconcile --provider anthropic --fetch --admin-key env:ANTHROPIC_ADMIN_KEY", "this month"],
-      ["sluice reconcile --provider house --tolerance 0 --csv bill.csv", "date,model,input,output,cost"],
-    )
-    .action(async (files: readonly string[], options: Options) => {
-      const document = await compared(files, options, terminal);
-      if (options.json) printJson(document, terminal);
-      else terminal.print(options.csv ? asCsv(document) : asText(document, options.all === true, terminal));
-      if (document.differing > 0) throw new CommandFailed();
-    });
-}
-
-async function compared(
-  files: readonly string[],
-  options: Options,
-  terminal: Terminal,
-): Promise<ReconciliationView> {
-  const operations = await import("../../admin/reconcile/reconcile.ts");
-  const { loadSettings } = await import("../../config/load.ts");
-  if (options.fetch ? files.length > 0 : files.length === 0) {
+export const reconcileCommand = operation<ReconciliationView, Fields, Extras>({
+  name: "reconcile",
+  summary: "Compare the ledger with a provider's usage report",
+  call: "POST /reconcile",
+  reads: true,
+  fields: {
+    provider: requiredOption("--provider <name>", "the provider's name in the configuration"),
+    from: option("--from <date>", "the first day, UTC (default: the first of the month of --to)"),
+    to: option("--to <date>", "the last day, UTC (default: yesterday)"),
+    tolerance: option(
+      "--tolerance <percent>",
+      "exit with status 1 if a number differs by more (default: 1)",
+      percent,
+    ),
+  },
+  extras: {
+    files: argument("[files...]", "saved reports of OpenAI or Anthropic, page by page, or CSV tables"),
+    fetch: option("--fetch", "download the provider's reports, with an admin key"),
+    adminKey: option("--admin-key <where>", "env:NAME or file:PATH of that key"),
+    all: option("--all", "also show what matches"),
+  },
+  examples: [
+    "sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json",
+    ["sluice reconcile --provider anthropic --fetch --admin-key env:ANTHROPIC_ADMIN_KEY", "this month"],
+    ["sluice reconcile --provider house --tolerance 0 --csv bill.csv", "date,model,input,output,cost"],
+  ],
+  check({ files, fetch }) {
+    if (fetch ? files.length === 0 : files.length > 0) return;
     throw new Misuse("pass the files of the usage report, or --fetch to get it from the provider");
-  }
-  const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
-  const to = options.to ?? dateOfDay(utcDay(Date.now()) - 1);
-  const days = operations.comparedDays(options.from ?? `${to.slice(0, 7)}-01`, to);
-  const { provider, tolerance = operations.defaultTolerance } = options;
-  const bill = options.fetch
-    ? await operations.fetchProviderReport(
-        providerOf(settings, provider),
-        await adminKey(options, terminal),
-        days,
-        (report, page) => terminal.note(terminal.noteStyle.dim(`fetching ${report}, page ${page}`)),
-      )
-    : operations.reportFromFiles(
-        files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") })),
-      );
-  return withStore(terminal, options, {}, (context) =>
-    operations.reconcile(context, { provider, tolerance, bill, settings, ...days }),
-  );
+  },
+  async input(given, { client, terminal, nowMs }) {
+    const { comparedDays, fetchReports } = await import("../../admin/reconcile/reconcile.ts");
+    const { provider, tolerance, to = dateOfDay(utcDay(nowMs) - 1) } = given;
+    const { from = `${to.slice(0, 7)}-01` } = given;
+    const days = comparedDays(from, to);
+    const files = given.fetch
+      ? await fetchReports(
+          await providerNamed(provider, client),
+          await adminKey(given, terminal),
+          days,
+          (report, page) => terminal.note(terminal.noteStyle.dim(`fetching ${report}, page ${page}`)),
+        )
+      : given.files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") }));
+    return { provider, from, to, tolerance, files };
+  },
+  csv: asCsv,
+  show: (document, { given, terminal }) => terminal.print(asText(document, given.all === true, terminal)),
+  hasFailed: ({ differing }) => differing > 0,
+});
+
+interface ConfiguredProviders {
+  readonly providers: Readonly<Record<string, { readonly kind: string; readonly base_url: string }>>;
 }
 
-function providerOf({ providers }: Settings, name: string) {
-  const provider = providers.get(name);
-  if (provider !== undefined) return provider;
+async function providerNamed(name: string, client: OperationClient) {
+  const { providers } = await client.get<ConfiguredProviders>("/config");
+  const provider = providers[name];
+  if (provider !== undefined) return { kind: provider.kind, baseUrl: provider.base_url };
   throw new CommandError(
-    `provider "${name}" is not configured, or its key is not set; configured: ${[...providers.keys()].join(", ") || "none"}`,
+    `provider "${name}" is not configured, or its key is not set; configured: ${Object.keys(providers).join(", ") || "none"}`,
   );
 }
 
@@ -103,7 +108,7 @@ function providerOf({ providers }: Settings, name: string) {
  * Reads the admin key from a variable or a file, never from the command line, where other users and the shell's history
  * would see it.
  */
-async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): Promise<string> {
+async function adminKey({ adminKey: where }: Extras, { env, cwd }: Terminal): Promise<string> {
   const { isReference, readSecret } = await import("../../config/secrets.ts");
   if (where === undefined) throw new Misuse("--fetch needs --admin-key env:NAME or file:PATH");
   if (!isReference(where)) throw new Misuse("--admin-key must be env:NAME or file:PATH, not the key itself");

@@ -48,7 +48,7 @@ interface Entry<Fields, Extras> {
   /** A value can begin with a minus, which is otherwise an option's. */
   readonly takesNegative?: true;
   /** The query or body, if it is not the fields as they are. */
-  input?(given: Fields & Extras, entered: Pick<EnteredCall, "nowMs" | "options">): object;
+  input?(given: Fields & Extras, entered: Omit<EnteredCall, "given">): object | Promise<object>;
   /** Throws if the fields do not go together. */
   check?(given: Fields & Extras): void;
 }
@@ -119,7 +119,7 @@ export function operation<Answer extends object, Fields extends object = object,
         const call = { given, options, client, terminal, nowMs: Date.now() };
         const question = await entry.asks?.(call);
         if (question != null) await confirm(question, options, terminal);
-        const input = inputOf(entry, path, call);
+        const input = await inputOf(entry, path, call);
         const first = await client.perform<Answer>(method, filled(path, given), input);
         const answer = (await entry.whole?.(first, input, client)) ?? first;
         showWarnings(entry.warns?.(answer) ?? [], terminal);
@@ -143,7 +143,7 @@ export function list<Row extends object, Fields extends object = object, Extras 
       withOperations(terminal, options, {}, async (client) => {
         const call = { given, options, client, terminal, nowMs: Date.now() };
         const { limit = entry.limit }: { limit?: number } = given;
-        const all = await client.list<Row>(filled(path, given), inputOf(entry, path, call), limit);
+        const all = await client.list<Row>(filled(path, given), await inputOf(entry, path, call), limit);
         const rows = entry.rows?.(all, call) ?? all;
         const { columns, nothing } = entry;
         const shown = {
@@ -169,7 +169,7 @@ export function exported<Fields extends object = object, Extras = object>(
         const progress = startProgress(terminal);
         const decoder = new TextDecoder();
         const written = { bytes: 0, lines: 0 };
-        for await (const chunk of client.stream(path, inputOf(entry, path, call))) {
+        for await (const chunk of client.stream(path, await inputOf(entry, path, call))) {
           await terminal.write(decoder.decode(chunk, { stream: true }));
           written.bytes += chunk.length;
           written.lines += chunk.filter((byte) => byte === newline).length;
@@ -245,7 +245,7 @@ function inputOf<Fields, Extras>(
   entry: Entry<Fields, Extras>,
   path: string,
   { given, ...entered }: EnteredCall<Fields & Extras & object>,
-): object {
+): object | Promise<object> {
   if (entry.input !== undefined) return entry.input(given, entered);
   const inPath = new Set(path.split("/"));
   const names = Object.keys(entry.fields ?? {}).filter((name) => !inPath.has(`:${name}`));

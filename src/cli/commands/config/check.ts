@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { problemViews } from "../../../admin/config/config-check.ts";
+import type { ConfigCheckView } from "../../../admin/config/schema.ts";
 import { OperationError } from "../../../admin/context.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
-import type { ConfigProblem } from "../../../config/problems.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { lossesOnDisk } from "../../sign-in-losses.ts";
 import { CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -129,7 +130,7 @@ function show(
   isClean: boolean,
   terminal: Terminal,
 ): void {
-  if (problems.length > 0) terminal.note(invalidText(origin, problems, terminal));
+  if (problems.length > 0) terminal.note(invalidText(origin, problemViews(problems), terminal));
   if (!isClean) {
     showWarnings(warnings, terminal);
     if (problems.length === 0 && warnings.length > 0)
@@ -145,10 +146,10 @@ function show(
 
 export function invalidText(
   origin: string,
-  problems: readonly ConfigProblem[],
+  problems: readonly Pick<ConfigCheckView["problems"][number], "where" | "message">[],
   { noteStyle }: Terminal,
 ): string {
-  const lines = problems.map(({ path, where = path, message }) =>
+  const lines = problems.map(({ where, message }) =>
     where === "" ? `  ${message}` : `  ${noteStyle.bold(where)}: ${message}`,
   );
   return [`${noteStyle.bad("✗")} ${plural(problems.length, "problem")} in ${origin}`, ...lines].join("\n");

@@ -1,17 +1,16 @@
 import type { Command } from "commander";
 import { changesText } from "../../../admin/config/config-check.ts";
-import { configTextDocument, type RunningConfig } from "../../../admin/config/config-text.ts";
-import type { ConfigChangeView, ConfigReloadView } from "../../../admin/config/schema.ts";
+import { configTextDocument } from "../../../admin/config/config-text.ts";
+import type {
+  ConfigChangeView,
+  ConfigCheckView,
+  ConfigReloadView,
+  ConfigTextView,
+} from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import type { YesOption } from "../../confirm.ts";
-import {
-  type CsvOption,
-  type DataOptions,
-  newDataCommand,
-  newOperationCommand,
-  withCsv,
-} from "../../help.ts";
-import { OperationRejected } from "../../operations/client.ts";
+import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
+import { type OperationClient, OperationRejected } from "../../operations/client.ts";
 import { runningGateway } from "../../operations/with-operations.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
 import { lossesOnDisk } from "../../sign-in-losses.ts";
@@ -21,20 +20,22 @@ import { showWarnings } from "../../warnings.ts";
 import { invalidText } from "./check.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Print the running configuration, without secrets")
+  return newOperationCommand("show", "Print the running configuration, without secrets")
     .examples(["sluice config show", "the configuration of the gateway on this data folder"])
     .action(async (options: DataOptions) => {
-      const document = configTextDocument(readRunningConfig(options, terminal));
+      const document = await runningConfig(await runningGateway(terminal, options), options, terminal);
       if (options.json) return printJson(document, terminal);
       const { file, toml, prices } = document;
-      terminal.note(terminal.noteStyle.dim(`# ${file ?? "the built-in configuration"}`));
+      terminal.note(terminal.noteStyle.dim(`# ${file ?? builtIn}`));
       terminal.print(toml.trimEnd());
       for (const line of priceLines(prices)) terminal.print(line);
     });
 }
 
+const builtIn = "the built-in configuration";
+
 /** Written as comments, so that the output stays a valid configuration. */
-function priceLines(prices: RunningConfig["prices"]): string[] {
+function priceLines(prices: ConfigTextView["prices"]): string[] {
   const origins = Map.groupBy(prices, ({ price_source, price_checked }) => {
     const where = price_source === "catalog" ? "the built-in catalog" : "this configuration";
     return price_checked === null ? where : `${where}, checked ${price_checked}`;
@@ -45,14 +46,16 @@ function priceLines(prices: RunningConfig["prices"]): string[] {
   return lines.length === 0 ? [] : ["", "# Where prices come from:", ...lines];
 }
 
-/** The configuration that the gateway of this data folder wrote to `served.json`. */
-export function readRunningConfig(
+/** What the gateway runs with, or wrote to `served.json` when it last did. */
+async function runningConfig(
+  client: OperationClient | null,
   { config: file, data }: DataOptions,
   { env, cwd }: Terminal,
-): RunningConfig {
+): Promise<ConfigTextView> {
+  if (client !== null) return client.get("/config/toml");
   const dir = locateData({ file, data, env, cwd });
   const served = servedConfig(dir);
-  if (served !== null) return served;
+  if (served !== null) return configTextDocument(served);
   throw new CommandError(
     `no gateway has run on ${dir}, so there is no running configuration; pass --data DIR`,
   );
@@ -60,7 +63,7 @@ export function readRunningConfig(
 
 export function configDiffCommand(terminal: Terminal): Command {
   return withCsv(
-    newDataCommand("diff", "Check the configuration on disk, and show what a reload would change"),
+    newOperationCommand("diff", "Check the configuration on disk, and show what a reload would change"),
   )
     .argument("[file]", "the file to compare (default: the one that is running)")
     .examples(
@@ -68,28 +71,42 @@ export function configDiffCommand(terminal: Terminal): Command {
       ["sluice config diff staging.toml --json", "a different file, as JSON"],
     )
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
-      const { checkConfig } = await import("../../check-config.ts");
-      const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
-      const { lossesText } = await import("../../../admin/access/lost-sign-ins.ts");
-      const running = readRunningConfig(options, terminal);
-      const { env, cwd } = terminal;
-      const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });
-      const losses = await lossesOnDisk(checked, options, terminal);
-      const document = configCheckDocument(checked, running.written, losses);
+      const client = await runningGateway(terminal, options);
+      const asksGateway = client !== null && file === undefined && options.config === undefined;
+      const document = asksGateway
+        ? await client.get<ConfigCheckView>("/config/check")
+        : await comparedHere(await runningConfig(client, options, terminal), file, options, terminal);
+      const origin = document.file ?? builtIn;
       if (!document.ok) {
         if (options.json) printJson(document, terminal);
-        else terminal.note(invalidText(checked.origin, checked.problems, terminal));
+        else terminal.note(invalidText(origin, document.problems, terminal));
         throw new CommandFailed();
       }
-      const nothing = `${terminal.style.good("✓")} ${checked.origin} matches the running configuration`;
+      const nothing = `${terminal.style.good("✓")} ${origin} matches the running configuration`;
+      const { lossesText } = await import("../../../admin/access/lost-sign-ins.ts");
       const list = { rows: document.changes, columns: columnsOf(terminal), document, nothing };
       printList(list, options, terminal);
-      const suspended = lossesText(losses);
+      const { suspends_keys: keys, suspended_owners: people } = document;
+      const suspended = lossesText({ keys, people });
       if (suspended !== null && !options.json)
         terminal.note(
           `${terminal.noteStyle.warn("!")} ${suspended}; \`sluice config reload --yes\` accepts that`,
         );
     });
+}
+
+/** Compares a file of this machine. */
+async function comparedHere(
+  running: ConfigTextView,
+  named: string | undefined,
+  options: DataOptions,
+  terminal: Terminal,
+): Promise<ConfigCheckView> {
+  const { checkConfig } = await import("../../check-config.ts");
+  const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
+  const { env, cwd } = terminal;
+  const checked = checkConfig({ file: named ?? options.config ?? running.file ?? undefined, env, cwd });
+  return configCheckDocument(checked, running.config, await lossesOnDisk(checked, options, terminal));
 }
 
 function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[] {
@@ -130,7 +147,7 @@ export function configReloadCommand(terminal: Terminal): Command {
         ...(changes.length === 0 && newSecrets.length > 0 ? [] : [changesText(changes)]),
         ...newSecrets.map((secret) => `the new secret in ${secret} is used`),
       ];
-      const message = `reloaded ${file ?? "the built-in configuration"}: ${parts.join("; ")}`;
+      const message = `reloaded ${file ?? builtIn}: ${parts.join("; ")}`;
       const result = { file, needs_restart: needsRestart, new_secrets: newSecrets, changes };
       printDone(options.json, result, message, terminal);
     });
