@@ -17,7 +17,7 @@ import {
   list,
   named,
   requestTimeout,
-  secret,
+  secretThat,
   section,
   table,
   text,
@@ -134,7 +134,7 @@ export const configSchema = table({
       ),
       { [secrecy]: "address", [needsRestart]: true },
     ),
-    password: afterRestart(Type.Optional(secret)),
+    password: afterRestart(Type.Optional(secretThat("The database's password, if the URL does not have it"))),
     prepare: afterRestart(
       flag("Prepared statements; false behind pgbouncer in transaction mode.", defaults.storePrepare),
     ),

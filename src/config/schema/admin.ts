@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
 import { afterRestart, ifUnset, marked } from "./marks.ts";
-import { closed, flag, list, name, named, secret, section, text, time } from "./parts.ts";
+import { closed, flag, list, name, named, secretThat, section, text, time } from "./parts.ts";
 
 const oidc = section({
   issuer: Type.String({
@@ -12,7 +12,9 @@ const oidc = section({
     minLength: 1,
     description: "The client id that the issuer assigned to this gateway.",
   }),
-  client_secret: marked(secret, { [ifUnset]: "admin.oidc is off" }),
+  client_secret: marked(secretThat("The client secret that the issuer assigned to this gateway"), {
+    [ifUnset]: "admin.oidc is off",
+  }),
   scope: text("The scopes requested at sign-in.", { default: "openid email profile" }),
   user_claim: text("The claim that identifies the user.", { minLength: 1, default: "email" }),
   groups_claim: text("The claim with the user's groups.", { minLength: 1, default: "groups" }),
@@ -61,7 +63,12 @@ const signIns = section({
 });
 
 export const adminSchema = section({
-  token: marked(Type.Optional(secret), { [ifUnset]: "admin.token is not used" }),
+  token: marked(
+    Type.Optional(
+      secretThat("The admin token, at least 16 characters; default: one is generated at the first start"),
+    ),
+    { [ifUnset]: "admin.token is not used" },
+  ),
   listen: afterRestart(
     text(
       "host:port of a separate listener for the admin API, the dashboard and /metrics, which are then not on the main one.",

@@ -102,8 +102,24 @@ const reference = Type.String({
 
 export const secret = marked(reference, { [secrecy]: "secret" });
 
+/** A reference to a secret, with what the secret is. */
+export const secretThat = (is: string) =>
+  marked(
+    Type.String({ minLength: 1, description: `${is}; a secret, written \`env:NAME\` or \`file:/path\`.` }),
+    {
+      [secrecy]: "secret",
+    },
+  );
+
 /** 32 bytes in base64. */
-export const encryptionKey = marked(reference, { [secrecy]: "key" });
+export const encryptionKey = marked(
+  Type.String({
+    minLength: 1,
+    description:
+      "Encrypts stored responses: 32 bytes in base64; a secret, written `env:NAME` or `file:/path`.",
+  }),
+  { [secrecy]: "key" },
+);
 
 const timeouts = {
   connect: time("Time until the provider accepts the connection.", 10),

@@ -8,10 +8,11 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
     "Key missing, malformed, unknown, revoked or suspended, or used on the other mode's origin.",
   key_expired: "Key has expired.",
   key_disabled: "Key disabled, or not entitled to the requested model or its provider.",
-  rate_limit_exceeded: "Per-key requests-per-minute limit exceeded.",
+  rate_limit_exceeded:
+    "Per-key requests-per-minute limit exceeded, or the limit of tokens per minute or of requests in flight.",
   balance_temporarily_reserved:
     "Another in-flight request is temporarily reserving the key's available balance.",
-  limit_reached: "The token budget for the period is used up.",
+  limit_reached: "The token budget for the period is used up, or a cap.",
   insufficient_credit: "Not enough available credit or tokens to start the request.",
   invalid_request: "Body failed schema validation; `param` names the field.",
   model_not_found: "Model id is not in the catalog.",

@@ -3,6 +3,7 @@ import { processTerminal } from "../../../src/cli/terminal/terminal.ts";
 import { configSchema } from "../../../src/config/schema.ts";
 import { Metrics } from "../../../src/observe/metrics.ts";
 import { exchangeFacts, gauges, rejectedAttempt } from "../../observe/fixtures.ts";
+import { adminApiPage } from "./admin-api.ts";
 import { commandLinePage } from "./command-line.ts";
 import { configurationPage, type Schema } from "./configuration.ts";
 import { metricsPage } from "./metrics.ts";
@@ -13,6 +14,7 @@ export function referencePages(): Readonly<Record<string, string>> {
   const schema = JSON.parse(JSON.stringify(configSchema)) as Schema;
   return {
     "configuration.md": configurationPage(schema),
+    "admin-api.md": adminApiPage(),
     "cli.md": commandLinePage(buildProgram(processTerminal())),
     "metrics.md": metricsPage(scrape()),
   };
