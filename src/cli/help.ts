@@ -38,6 +38,8 @@ export const helpStyle: HelpConfiguration = {
 export type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
+  /** It works on data of this machine, as no operation does. */
+  needsMachine = false;
   /** Its examples with their meanings, "" without one. */
   exampleLines: readonly (readonly [line: string, meaning: string])[] = [];
   /** The one operation that it performs, and the fields that it can set. */
@@ -93,14 +95,21 @@ export function newDataCommand(name: string, summary: string): SluiceCommand {
     );
 }
 
+/** A command on the data itself, which a gateway elsewhere cannot perform. */
+export function newMachineCommand(name: string, summary: string): SluiceCommand {
+  const command = newDataCommand(name, summary);
+  command.needsMachine = true;
+  return command;
+}
+
 /** A command that performs operations of the admin API, on this machine or at a gateway elsewhere. */
 export function newOperationCommand(name: string, summary: string): SluiceCommand {
-  return newDataCommand(name, summary).addOption(
-    sharedOption(
-      "--gateway <url|name>",
-      "a gateway elsewhere, called with SLUICE_TOKEN or a remembered token",
-    ),
-  );
+  return withGateway(newDataCommand(name, summary));
+}
+
+export function withGateway(command: SluiceCommand): SluiceCommand {
+  const description = "a gateway elsewhere, called with SLUICE_TOKEN or a remembered token";
+  return command.addOption(sharedOption("--gateway <url|name>", description));
 }
 
 /** Whether the command can be performed at a gateway elsewhere. */

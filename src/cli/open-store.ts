@@ -33,11 +33,7 @@ export async function withStore<Result>(
   { create = false, writes = create }: StoreUse,
   work: (context: StoreContext) => Promise<Result>,
 ): Promise<Result> {
-  const { env, cwd, gateway } = terminal;
-  if (gateway !== undefined)
-    throw new CommandError(
-      "this command works only on the gateway's own machine; run it there, without --gateway",
-    );
+  const { env, cwd } = terminal;
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });

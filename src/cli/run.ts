@@ -6,7 +6,8 @@ import { printable } from "../base/text/printable.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreError } from "../store/store.ts";
-import { isRemoteCapable } from "./help.ts";
+import { gatewayInUse } from "./gateways/remote.ts";
+import { type DataOptions, isRemoteCapable, SluiceCommand } from "./help.ts";
 import { buildProgram, fullName } from "./program.ts";
 import { plain, type Style } from "./terminal/style.ts";
 import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/terminal.ts";
@@ -19,7 +20,7 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
     const { words, gateway } = takeGateway(argv);
     terminal = { ...terminal, gateway };
     const program = buildProgram(terminal, json);
-    if (gateway !== undefined) program.hook("preAction", (_, command) => rejectHere(command));
+    program.hook("preAction", (_, command) => rejectElsewhere(command, gateway, terminal));
     await program.parseAsync(expandHelpAliases(words, program), { from: "user" });
     return 0;
   } catch (error) {
@@ -44,10 +45,16 @@ function takeGateway(argv: readonly string[]): AddressedWords {
   return { words: argv.toSpliced(place, isJoined ? 1 : 2), gateway };
 }
 
-function rejectHere(command: Command): void {
+/** What needs the machine itself is not done to the data here, if a gateway elsewhere is meant. */
+function rejectElsewhere(command: Command, gateway: string | undefined, terminal: Terminal): void {
   if (isRemoteCapable(command)) return;
+  const works = `\`${fullName(command)}\` works only on the gateway's own machine`;
+  if (gateway !== undefined) throw new CommandError(`${works}; run it there, without --gateway`);
+  if (!(command instanceof SluiceCommand) || !command.needsMachine) return;
+  const used = gatewayInUse(terminal, command.opts<DataOptions>());
+  if (used === null) return;
   throw new CommandError(
-    `\`${fullName(command)}\` works only on the gateway's own machine; run it there, without --gateway`,
+    `${works}, and \`sluice gateways use ${used}\` is in effect; run it there, or pass --data DIR for data of this machine`,
   );
 }
 

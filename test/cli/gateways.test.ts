@@ -57,6 +57,15 @@ test("a remembered gateway is called by its name, and by no name once it is used
   expect((await sluice(later, "keys", "list", "--data", "none")).stderr).toContain("has no data yet");
   const { stdout } = await sluice(later, "gateways", "list", "--json");
   expect(JSON.parse(stdout)).toEqual([{ name: "work", url: gateway.url, used: true }]);
+  for (const command of [
+    ["backup", "b"],
+    ["restore", "b", "--yes"],
+    ["content", "rekey", "--new-key", "env:K"],
+  ]) {
+    const { code, stderr } = await sluice(later, ...command);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("`sluice gateways use work` is in effect")]);
+  }
+  expect((await sluice(later, "backup", "b", "--data", "none")).stderr).toContain("has no data yet");
   await sluice(later, "gateways", "remove", "work");
   expect((await sluice(later, "--gateway", "work", "keys", "list")).stderr).toContain(
     'no gateway is called "work" (known: none)',

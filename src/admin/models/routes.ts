@@ -55,7 +55,7 @@ export const modelRoutes: readonly AdminRoute[] = [
 ];
 
 function modelNamed(id: string, { models }: Settings): ModelSettings {
-  const model = models.find((candidate) => candidate.id === id);
+  const model = models.find((candidate) => candidate.id === id || candidate.aliases.includes(id));
   if (model === undefined) throw notFound(`model ${JSON.stringify(id)}`);
   return model;
 }

@@ -5,12 +5,12 @@ import { size } from "../../base/text/size.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
-import { type DataOptions, newDataCommand } from "../help.ts";
+import { type DataOptions, newMachineCommand } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
 import { CommandError, printDone, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
-  return newDataCommand("backup", "Copy all data into one file, even while the gateway runs")
+  return newMachineCommand("backup", "Copy all data into one file, even while the gateway runs")
     .argument("<file>", "where to write it; an existing file is never overwritten")
     .option("--content", "also back up recorded content, to a second file, still encrypted")
     .examples("sluice backup sluice-$(date +%F).db")
@@ -44,7 +44,7 @@ function contentText(content: string | null | undefined): string {
 const timeoutMs = 330_000;
 
 export function restoreCommand(terminal: Terminal): Command {
-  return newDataCommand("restore", "Replace all data with a backup")
+  return newMachineCommand("restore", "Replace all data with a backup")
     .argument("<file>", "a file written by `sluice backup`")
     .option("--yes", "skip confirmation")
     .examples(["sluice restore sluice-2026-01-31.db", "the replaced data is kept"])

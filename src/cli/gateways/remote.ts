@@ -10,11 +10,10 @@ import { type KnownGateway, readGateways } from "./known-gateways.ts";
  * Null if the command is for this machine.
  */
 export function remoteGateway(terminal: Terminal, options: DataOptions): OperationClient | null {
-  const { env, gateway } = terminal;
-  if (gateway === undefined && namesData(terminal, options)) return null;
-  const { used, gateways } = readGateways(env);
-  const name = gateway ?? used;
+  const { env } = terminal;
+  const name = terminal.gateway ?? gatewayInUse(terminal, options);
   if (name === null) return null;
+  const { gateways } = readGateways(env);
   const known = isAddress(name)
     ? knownAt(baseUrl(name, "--gateway"), Object.values(gateways))
     : gateways[name];
@@ -33,6 +32,11 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
   if (/[^\x21-\x7e]/.test(token))
     throw new CommandError(`the token for ${known.url} is incomplete: copy it again`);
   return new OperationClient(new RemoteTransport(known.url, token), { gateway: known.url }, null);
+}
+
+/** The gateway of `gateways use`, unless the data is named; null if none is used. */
+export function gatewayInUse(terminal: Terminal, options: DataOptions): string | null {
+  return namesData(terminal, options) ? null : readGateways(terminal.env).used;
 }
 
 function namesData({ env }: Terminal, { data, store, config }: DataOptions): boolean {

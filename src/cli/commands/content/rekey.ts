@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { count } from "../../../base/text/plural.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, newMachineCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";
 import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
 import { startProgress } from "../../terminal/progress.ts";
@@ -12,7 +12,7 @@ interface RekeyOptions extends DataOptions, YesOption {
 }
 
 export function contentRekeyCommand(terminal: Terminal): Command {
-  return newDataCommand("rekey", "Encrypt recorded content with another key, while no gateway runs")
+  return newMachineCommand("rekey", "Encrypt recorded content with another key, while no gateway runs")
     .requiredOption("--new-key <reference>", "the new key: `env:NAME` or `file:/path`, 32 bytes in base64")
     .option("--yes", "skip confirmation")
     .examples(["sluice content rekey --new-key env:NEW_CONTENT_KEY", "then set content.key to it"])

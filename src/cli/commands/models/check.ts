@@ -3,14 +3,18 @@ import type { ModelCheckView } from "../../../admin/models/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
-import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
+import { remoteGateway } from "../../gateways/remote.ts";
+import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv, withGateway } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
+import type { OperationClient } from "../../operations/client.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { CommandError, CommandFailed, span, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
-  return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))
+  return withCsv(
+    withGateway(newConfigCommand("check", "Send one small request to each provider, or for one model")),
+  )
     .argument("[model]", "test every deployment of this model instead")
     .examples(
       ["sluice models check", "exit status 1 when any provider fails"],
@@ -18,24 +22,30 @@ export function modelsCheckCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nA provider with several keys is checked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
-      const { checkProviders } = await import("../../../admin/models/check-providers.ts");
-      const settings = await loadAndWarn(options, terminal);
-      const model = id === undefined ? undefined : modelNamed(id, settings);
-      const target =
-        model === undefined
-          ? plural(settings.providers.size, "provider")
-          : plural(model.deployments.length, "deployment");
-      const checks = await withProgress(`asking ${target}`, checkProviders(settings, model), terminal);
-      const list = {
-        rows: checks,
-        columns: columnsOf(terminal),
-        nothing: "No providers.",
-      };
-      printList(list, options, terminal);
+      const elsewhere = remoteGateway(terminal, options);
+      const checks = await (elsewhere === null
+        ? checkedHere(id, options, terminal)
+        : withProgress("asking the gateway", checkedBy(elsewhere, id), terminal));
+      printList({ rows: checks, columns: columnsOf(terminal), nothing: "No providers." }, options, terminal);
       // In a check of all providers, one that could not be called (it only embeds, say) does not fail the command. A named model does.
-      const isFailure = (check: ModelCheckView) => !check.ok && (model !== undefined || wasCalled(check));
+      const isFailure = (check: ModelCheckView) => !check.ok && (id !== undefined || wasCalled(check));
       if (checks.some(isFailure)) throw new CommandFailed();
     });
+}
+
+async function checkedBy(gateway: OperationClient, model: string | undefined) {
+  return (await gateway.post<{ data: readonly ModelCheckView[] }>("/models/check", { model })).data;
+}
+
+async function checkedHere(id: string | undefined, options: ConfigOptions, terminal: Terminal) {
+  const { checkProviders } = await import("../../../admin/models/check-providers.ts");
+  const settings = await loadAndWarn(options, terminal);
+  const model = id === undefined ? undefined : modelNamed(id, settings);
+  const target =
+    model === undefined
+      ? plural(settings.providers.size, "provider")
+      : plural(model.deployments.length, "deployment");
+  return withProgress(`asking ${target}`, checkProviders(settings, model), terminal);
 }
 
 function modelNamed(id: string, { models }: Settings): ModelSettings {

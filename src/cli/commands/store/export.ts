@@ -5,7 +5,7 @@ import { locateData } from "../../../config/locate-data.ts";
 import { locateStore } from "../../../config/store.ts";
 import { nameOfDatabase } from "../../../store/open.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, newMachineCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { printDone, type Terminal } from "../../terminal/terminal.ts";
 import { copiedText, nodeFolders, showingProgress } from "./copy.ts";
@@ -15,7 +15,7 @@ interface ExportOptions extends DataOptions {
 }
 
 export function storeExportCommand(terminal: Terminal): Command {
-  return newDataCommand("export", "Write all data to a file, to move it to a build with another schema")
+  return newMachineCommand("export", "Write all data to a file, to move it to a build with another schema")
     .argument("<file>", "a new file; it has hashes and recorded usage, so only its owner can read it")
     .option("--keep", "keep using the source; the file is a trial")
     .examples(
@@ -48,7 +48,7 @@ export function storeExportCommand(terminal: Terminal): Command {
 }
 
 export function storeImportCommand(terminal: Terminal): Command {
-  return newDataCommand("import", "Read a file of `store export` into an empty folder or database")
+  return newMachineCommand("import", "Read a file of `store export` into an empty folder or database")
     .argument("<file>", "the exported file; if it is incomplete or was changed, nothing is imported")
     .examples(
       ["sluice store import ledger.jsonl --data ./new-data", "into a folder"],
