@@ -36,9 +36,9 @@ export function auditedEntryOf(row: AuditedRow): AuditedEntry {
 }
 
 /** An entry row with the additional fields of the feed. */
-export type FedRow = EntryRow & Omit<FeedEntry, keyof Entry>;
+export type FeedEntryRow = EntryRow & Omit<FeedEntry, keyof Entry>;
 
-export function fedEntryOf(row: FedRow): FeedEntry {
+export function feedEntryOf(row: FeedEntryRow): FeedEntry {
   const { mode, accountLabel, keyLabel, labels } = row;
   return { ...entryOf(row), mode, accountLabel, keyLabel, labels };
 }
@@ -63,8 +63,8 @@ SELECT ${entryColumns}, entries.counted_at_ms::float8 AS "countedAtMs", entries.
   entries.recorded_at_ms::float8 AS "startedAtMs", entries.total_ms::float8 AS "totalMs"
 FROM ${entryTables}`;
 
-/** For `fedEntryOf`. */
-export const selectFed = `
+/** For `feedEntryOf`. */
+export const selectFeedEntries = `
 SELECT ${entryColumns}, ${ofAccount("mode")} AS mode, ${ofAccount("account_label")} AS "accountLabel", keys.label AS "keyLabel", entries.labels
 FROM ${entryTables}`;
 

@@ -1,3 +1,4 @@
+import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
 import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
 import { feedDocument } from "../../feed/entry-document.ts";
@@ -7,9 +8,13 @@ import { AdminError } from "../formats/admin-error.ts";
 import { iso, isoOrNull } from "../moments.ts";
 import type { FeedQuery, FeedView, PushView, VerifyQuery, VerifyView } from "./schema.ts";
 
+/** About 3 ms: an entry has its rates. */
+const entriesPerTurn = 100;
+
 export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {
   const afterId = await placeOf(context, after, "after");
-  const data = (await context.store.feed.entries(afterId, limit)).map(feedDocument);
+  const entries = await context.store.feed.entries(afterId, limit);
+  const data = await mapInTurns(entries, feedDocument, entriesPerTurn);
   return { data, next_cursor: data.at(-1)?.cursor ?? after ?? null };
 }
 

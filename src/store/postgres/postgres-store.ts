@@ -8,7 +8,13 @@ import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
-import { findFed, findPlaceBefore, lagBehind, listFed, sumFed } from "../tables/entry-feed.ts";
+import {
+  findFeedEntry,
+  findPlaceBefore,
+  lagBehind,
+  listFeedEntries,
+  sumFeedEntries,
+} from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { storedPush } from "../tables/feed-push.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
@@ -67,7 +73,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     fold: async () => {},
     compareCosts: (query, prices) => compareByPages(read, query, prices),
   };
-  const listSettledFed = settledPages(database, listFed);
+  const listSettledFeed = settledPages(database, listFeedEntries);
   const common = queriedStore(
     database,
     reading,
@@ -94,9 +100,9 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     feed: {
-      entries: (afterId, limit) => listSettledFed({ afterId, limit }),
-      entry: (id) => findFed(read, id),
-      totals: (range) => database.readAll((query) => sumFed(query, range), auditDeadlineMs),
+      entries: (afterId, limit) => listSettledFeed({ afterId, limit }),
+      entry: (id) => findFeedEntry(read, id),
+      totals: (range) => database.readAll((query) => sumFeedEntries(query, range), auditDeadlineMs),
       placeBefore: async (sinceMs) => findPlaceBefore(read, sinceMs, await settledId(database)),
       lagBehind: (id) => lagBehind(read, id),
       push: storedPush(database),

@@ -8,7 +8,13 @@ import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
-import { findFed, findPlaceBefore, lagBehind, listFed, sumFed } from "../tables/entry-feed.ts";
+import {
+  findFeedEntry,
+  findPlaceBefore,
+  lagBehind,
+  listFeedEntries,
+  sumFeedEntries,
+} from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { storedPush } from "../tables/feed-push.ts";
@@ -74,9 +80,9 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     admin: storedAdmin(queries, reports.read, null),
     alerts: storedAlerts(queries, reports),
     feed: {
-      entries: (afterId, limit) => durably(listFed(reports.read, { afterId, limit })),
-      entry: (id) => durably(findFed(reports.read, id)),
-      totals: (range) => durably(sumFed(reports.read, range)),
+      entries: (afterId, limit) => durably(listFeedEntries(reports.read, { afterId, limit })),
+      entry: (id) => durably(findFeedEntry(reports.read, id)),
+      totals: (range) => durably(sumFeedEntries(reports.read, range)),
       placeBefore: async (sinceMs) => durably(findPlaceBefore(reports.read, sinceMs, await newestId())),
       lagBehind: (id) => lagBehind(read, id),
       push: storedPush(queries),

@@ -1,4 +1,4 @@
-import { type FedRow, fedEntryOf, selectFed } from "../entry-row.ts";
+import { type FeedEntryRow, feedEntryOf, selectFeedEntries } from "../entry-row.ts";
 import type { EntryRange, FeedEntry, FeedLag, FeedTotals } from "../feed-records.ts";
 import type { Query } from "../query.ts";
 
@@ -8,25 +8,25 @@ export interface FeedPage {
 }
 
 /** Oldest first. `throughId` excludes entries after which an earlier id may still be written. */
-export async function listFed(
+export async function listFeedEntries(
   query: Query,
   { afterId, limit }: FeedPage,
   throughId = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly FeedEntry[]> {
-  const rows = await query<FedRow>(
-    `${selectFed} WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int8`,
+  const rows = await query<FeedEntryRow>(
+    `${selectFeedEntries} WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int8`,
     [afterId, throughId, limit],
   );
-  return rows.map(fedEntryOf);
+  return rows.map(feedEntryOf);
 }
 
-export async function findFed(query: Query, id: number): Promise<FeedEntry | null> {
-  const [row] = await query<FedRow>(`${selectFed} WHERE entries.id = $1::int8`, [id]);
-  return row === undefined ? null : fedEntryOf(row);
+export async function findFeedEntry(query: Query, id: number): Promise<FeedEntry | null> {
+  const [row] = await query<FeedEntryRow>(`${selectFeedEntries} WHERE entries.id = $1::int8`, [id]);
+  return row === undefined ? null : feedEntryOf(row);
 }
 
 /** Adds up in the database: the sum can exceed a double. */
-export async function sumFed(query: Query, { afterId, throughId }: EntryRange): Promise<FeedTotals> {
+export async function sumFeedEntries(query: Query, { afterId, throughId }: EntryRange): Promise<FeedTotals> {
   const [sums] = await query<{ count: number; nano: string }>(
     `SELECT count(*)::float8 AS count,
       CAST(coalesce(sum(CASE WHEN accounts.mode = 'credit' THEN entries.amount ELSE 0 END), 0) AS text) AS nano
