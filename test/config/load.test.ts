@@ -202,6 +202,8 @@ test("what the built-in configuration shows in comments loads when it is uncomme
     ANTHROPIC_API_KEY: "b",
     ALERT_WEBHOOK_URL: "https://a.example",
     ALERT_WEBHOOK_SECRET: "c",
+    FEED_URL: "https://billing.example.com",
+    FEED_SECRET: "d",
   };
   const uncommented = builtInConfig.replaceAll(/^# (?=[[a-z_]+ ?[\].=]|\[)/gm, "");
   const { settings } = load(uncommented, { env });
