@@ -18,7 +18,7 @@ export type StoredPricesView = Static<typeof storedPricesView>;
 
 const storePricesBody = body({
   replaces: nullable(
-    text("The `version` that these prices replace, so that the change of another person is not overwritten."),
+    text("The `version` that these prices replace, so that someone else's change is not overwritten."),
   ),
   catalogs: Type.Union([catalogs, Type.Null()], { description: "Null removes the stored prices." }),
   summary: Type.String({ maxLength: 2000, description: "For the audit log." }),
