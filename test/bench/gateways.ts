@@ -16,7 +16,15 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-export type GatewayName = "direct" | "bare" | "sluice" | "other" | "postgres" | "portkey";
+export type GatewayName =
+  | "direct"
+  | "bare"
+  | "sluice"
+  | "other"
+  | "postgres"
+  | "portkey"
+  | "litellm"
+  | "bifrost";
 
 const root = join(import.meta.dir, "../..");
 export const executable = join(root, "dist/sluice");
@@ -58,25 +66,6 @@ async function forwarding(name: GatewayName, start: () => Promise<StartedServer>
     { authorization: "Bearer bench" },
     ({ provider }) => `/${provider}${paths.chat}`,
   );
-}
-
-/** A peer that gets the provider's address in request headers. */
-export function startPortkey(folder: string, script: string, providerUrl: string): Promise<Gateway> {
-  const port = freePort();
-  const command = ["node", script, `--port=${port}`, "--headless"];
-  const headers = {
-    authorization: "Bearer bench",
-    "x-portkey-provider": "openai",
-    "x-portkey-custom-host": `${providerUrl}/v1`,
-  };
-  const start = () =>
-    startServer({
-      command,
-      logFile: join(folder, "portkey.log"),
-      env: { NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
-      ready: new RegExp(`localhost:(${port})`),
-    });
-  return gateway("portkey", start, headers);
 }
 
 export interface SluiceOptions {
@@ -157,7 +146,8 @@ function createKey(env: Readonly<Record<string, string>>, program = executable):
   return key;
 }
 
-async function gateway(
+/** Starts a server, which takes part as `name`. */
+export async function gateway(
   name: GatewayName,
   start: () => Promise<StartedServer>,
   headers: Readonly<Record<string, string>>,
@@ -181,7 +171,7 @@ async function gateway(
   };
 }
 
-function freePort(): number {
+export function freePort(): number {
   const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = server;
   server.stop(true);

@@ -5,18 +5,22 @@ import { fillStore } from "./fill.ts";
 import { keepGatewaysOnOneProcessor } from "./gateways.ts";
 import { countInstructions, instructionReport } from "./instructions.ts";
 import { buildOther } from "./other-build.ts";
+import { repeatedReport, runRepeatedly } from "./repeated.ts";
 import { report } from "./report.ts";
 import { runBench } from "./run.ts";
 
-const usage = `Measures the compiled executable against a bare Bun proxy and a peer, all on this machine.
+const usage = `Measures the compiled executable against a bare Bun proxy and other gateways, all on this machine.
 
 usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--json] [--check] [--no-build]
+       bun run bench --runs 5 [--one-cpu] [--json] [--no-build]
        bun run bench --store postgres [--json] [--check] [--no-build]
        bun run bench instructions [--only TEXT] [--against COMMIT] [--json] [--no-build]
        bun run bench fill --data DIR [--keys 10000] [--records 1000000]
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
   --only TEXT  only the cells whose name contains this, such as "chat, JSON"
+  --runs N     chat requests of 1 KB, 32 at a time, in N runs: median and range, beside Portkey, LiteLLM and Bifrost
+               where npm and pip can install them
   --against COMMIT   builds that commit, too, and measures both in the same turns
   --one-cpu    every gateway has one processor, as in a small container
   --json       print everything as JSON instead of tables
@@ -32,6 +36,7 @@ const { values, positionals } = parseArgs({
   options: {
     full: { type: "boolean", default: false },
     only: { type: "string" },
+    runs: { type: "string" },
     against: { type: "string" },
     "one-cpu": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
@@ -48,6 +53,7 @@ const { values, positionals } = parseArgs({
 if (values.help) console.log(usage);
 else if (positionals[0] === "fill" && values.data !== undefined) await fill(values.data);
 else if (positionals[0] === "instructions") await instructions();
+else if (positionals.length === 0 && values.runs !== undefined) await benchRepeatedly(Number(values.runs));
 else if (positionals.length === 0 && values.store === "postgres") await benchCluster();
 else if (positionals.length === 0 && values.store === undefined) await bench();
 else {
@@ -61,6 +67,13 @@ async function fill(data: string): Promise<void> {
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
   console.log(`${data}: ${values.keys} keys and ${values.records} records in ${seconds} s`);
   console.log(`a credit key among them: ${credit.secret}`);
+}
+
+async function benchRepeatedly(count: number): Promise<void> {
+  prepare();
+  if (values["one-cpu"]) keepGatewaysOnOneProcessor();
+  const runs = await runRepeatedly(count, progress);
+  console.log(values.json ? JSON.stringify(runs, null, 2) : repeatedReport(runs));
 }
 
 async function benchCluster(): Promise<void> {

@@ -18,11 +18,19 @@ export interface ServerCommand {
   readonly env?: Readonly<Record<string, string>>;
   /** What it prints when it serves; the first group is the port. */
   readonly ready?: RegExp;
+  /** How long it may take until it serves. */
+  readonly waitMs?: number;
 }
 
 /** Starts a server with its output in a file, as under a service manager, and waits until it serves. */
 export async function startServer(options: ServerCommand): Promise<StartedServer> {
-  const { command, logFile, env = {}, ready = /listening on http:\/\/[\d.]+:(\d+)/ } = options;
+  const {
+    command,
+    logFile,
+    env = {},
+    waitMs = 20_000,
+    ready = /listening on http:\/\/[\d.]+:(\d+)/,
+  } = options;
   // The address is read from the log, so it must not be the one of an earlier start.
   rmSync(logFile, { force: true });
   const child = Bun.spawn([...command], {
@@ -32,7 +40,7 @@ export async function startServer(options: ServerCommand): Promise<StartedServer
     stderr: Bun.file(`${logFile}.err`),
   });
   track(child);
-  const port = await waitForPort(child, logFile, ready);
+  const port = await waitForPort(child, logFile, ready, waitMs);
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid,
@@ -50,8 +58,13 @@ export function track(child: Subprocess): void {
   child.exited.finally(() => children.delete(child));
 }
 
-async function waitForPort(child: Subprocess, logFile: string, ready: RegExp): Promise<string> {
-  for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 20) {
+async function waitForPort(
+  child: Subprocess,
+  logFile: string,
+  ready: RegExp,
+  waitMs: number,
+): Promise<string> {
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += 20) {
     const port = ready.exec(await textOf(logFile))?.[1];
     if (port !== undefined) return port;
     if (child.exitCode !== null) break;

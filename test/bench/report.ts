@@ -2,6 +2,7 @@ import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
 import type { ContentCell } from "./content.ts";
 import type { PacedFigures } from "./paced.ts";
+import { peers } from "./peers.ts";
 import type { CellResult, Results } from "./results.ts";
 import { cpu, type MedianMetrics, type RoundMetrics, ratio, speed } from "./rounds.ts";
 
@@ -35,7 +36,7 @@ function cellRows(cells: readonly CellResult[]): string[][] {
 }
 
 function cellRow({ cell, figures }: CellResult): string[][] {
-  const { bare, sluice, other, direct, portkey } = figures;
+  const { bare, sluice, other, direct } = figures;
   if (bare === undefined || sluice === undefined) return [];
   const added = (ours: number, theirs: number | undefined) =>
     theirs === undefined ? "" : Math.round(ours - theirs).toString();
@@ -51,11 +52,14 @@ function cellRow({ cell, figures }: CellResult): string[][] {
     added(sluice.p99Micros, direct?.p99Micros),
     cell.stream ? added(sluice.firstEventP50Micros, direct?.firstEventP50Micros) : "",
   ];
-  const peers = [
+  const others = [
     ...(other === undefined ? [] : [peerRow("the other build", other, bare)]),
-    ...(portkey === undefined ? [] : [peerRow("Portkey", portkey, bare)]),
+    ...peers.flatMap(({ name, title }) => {
+      const peer = figures[name];
+      return peer === undefined ? [] : [peerRow(title, peer, bare)];
+    }),
   ];
-  return [row, ...peers];
+  return [row, ...others];
 }
 
 function peerRow(name: string, peer: MedianMetrics, bare: MedianMetrics): string[] {

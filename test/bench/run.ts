@@ -5,13 +5,13 @@ import { isJudged } from "./bars.ts";
 import { type Cell, cellName, fullGrid, shortList } from "./cells.ts";
 import { contentName, measureContent } from "./content.ts";
 import { continuedName, measureContinued } from "./continued.ts";
-import { type Gateway, startBare, startPortkey, startProvider, startSluice } from "./gateways.ts";
+import { type Gateway, startBare, startProvider, startSluice } from "./gateways.ts";
 import { growthCell, measureGrowth } from "./growth.ts";
 import { readJournal } from "./journal.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
 import { measurePaced } from "./paced.ts";
 import { type Pacing, pacings } from "./payloads.ts";
-import { providePortkey } from "./portkey.ts";
+import { startPeers } from "./peers.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
@@ -51,7 +51,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       program === null
         ? null
         : await startSluice(join(folder, "other"), providerUrl, { name: "other", program, embeds });
-    const portkey = await startPeer(folder, providerUrl, notes);
+    const peers = wanted.some(isPeersCell) ? await startPeers({ cache, folder, providerUrl }, notes) : [];
     await Bun.sleep(1000);
     const idleMegabytes = residentMegabytes(sluice.pid);
 
@@ -60,7 +60,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     for (const cell of wanted) {
       progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
-      cells.push(await measureCell(load, cell, { provider, bare, sluice, other, portkey }, its));
+      cells.push(await measureCell(load, cell, { provider, bare, sluice, other, peers }, its));
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const isContinued = only === null || continuedName.includes(only);
@@ -72,7 +72,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
     await Bun.sleep(3000);
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
-    await Promise.all([sluice.stop(), bare.stop(), other?.stop(), portkey?.stop()]);
+    await Promise.all([sluice, bare, other, ...peers].map((each) => each?.stop()));
 
     const isContent = only === null || contentName.includes(only);
     if (isContent) progress(contentName);
@@ -105,11 +105,9 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
   }
 }
 
-async function startPeer(folder: string, providerUrl: string, notes: string[]): Promise<Gateway | null> {
-  const portkey = await providePortkey(cache);
-  if ("script" in portkey) return startPortkey(folder, portkey.script, providerUrl);
-  notes.push(`skipped Portkey: ${portkey.reason}`);
-  return null;
+/** The cell that other gateways are measured in. */
+function isPeersCell(cell: Cell): boolean {
+  return Bun.deepEquals(cell, growthCell);
 }
 
 interface Contestants {
@@ -117,23 +115,22 @@ interface Contestants {
   readonly bare: Gateway;
   readonly sluice: Gateway;
   readonly other: Gateway | null;
-  readonly portkey: Gateway | null;
+  readonly peers: readonly Gateway[];
 }
 
-/** The provider itself takes part where waiting times are compared, the peer in one cell that says enough. */
+/** The provider itself takes part where waiting times are compared, the peers in one cell. */
 async function measureCell(
   load: LoadProcess,
   cell: Cell,
-  { provider, bare, sluice, other, portkey }: Contestants,
+  { provider, bare, sluice, other, peers }: Contestants,
   pace: Pace,
 ): Promise<CellResult> {
-  const withPeer = portkey !== null && Bun.deepEquals(cell, growthCell);
   const gateways = [
     bare,
     sluice,
     ...(other === null ? [] : [other]),
     ...(cell.concurrency === 1 ? [provider] : []),
-    ...(withPeer ? [portkey] : []),
+    ...(isPeersCell(cell) ? peers : []),
   ];
   const measured = await measureInTurns(load, cell, gateways, pace);
   const figures: Partial<Record<Gateway["name"], MedianMetrics>> = {};
