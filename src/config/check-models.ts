@@ -30,7 +30,7 @@ class ModelChecks {
   readonly #providers: Providers;
   readonly #context: LoadContext;
   readonly #ids: ReadonlySet<string>;
-  /** If two models have one id, which is a problem of its own, the first counts. */
+  /** If two models have the same id (reported separately), the first one counts. */
   readonly #byId: ReadonlyMap<string, ModelConfig>;
   readonly #firstAt = new Map<string, string>();
   readonly #aliasedAt = new Map<string, string>();

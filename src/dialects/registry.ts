@@ -6,7 +6,7 @@ import { gemini } from "./gemini/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
 import { openAiResponses } from "./openai-responses/index.ts";
 
-/** A wire format has a side for each role that the gateway can have in it. */
+/** A wire format has one side for the gateway's clients and one for its providers. */
 interface Dialect {
   readonly client?: ClientDialect;
   readonly provider?: ProviderDialect;

@@ -95,7 +95,7 @@ export interface KeyTotals {
   /** The latest UTC day with a charge, and the charges of that day. */
   readonly day: number;
   readonly daySpend: number;
-  /** What later days have spent, because a clock was set back. */
+  /** Spend that was recorded for later days before the clock was set back. */
   readonly laterSpend?: string | null;
   readonly spent: number;
   /** From usage records, like the fields below, not from entries. */

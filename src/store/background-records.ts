@@ -8,7 +8,7 @@ export type BackgroundState = "queued" | "in_progress" | "ended";
 export interface BackgroundRecord {
   readonly id: string;
   readonly keyId: string;
-  /** The request that it was asked for by. */
+  /** The request that created it. */
   readonly exchangeId: string;
   /** The process that runs it. */
   readonly node: number;

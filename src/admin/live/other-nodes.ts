@@ -14,7 +14,7 @@ export interface OtherNodesOptions {
 }
 
 const defaultEveryMs = 1_000;
-/** At most this many are shown per look: more would scroll by unread. */
+/** Maximum shown per poll: more would scroll by unread. */
 const maxPerLook = 200;
 /** How many shown ids are remembered: more than one check can find again. */
 const maxRemembered = 20_000;

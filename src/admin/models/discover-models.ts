@@ -20,7 +20,7 @@ export interface DiscoveredModel {
   readonly state: DiscoveredState;
   /** In USD, as in the configuration; null if none is known, or the model is free. */
   readonly price: PriceConfig | null;
-  /** What the price was found by: the catalog's entry for it, or the provider's own list. */
+  /** The source of the price: a catalog entry, or the provider's own list. */
   readonly by: KnownBy | "provider" | null;
 }
 
@@ -144,7 +144,7 @@ function renamed({ upstream_model: _, listed: __, display_name: ___, ...model }:
   return model;
 }
 
-/** Ollama lists a model with its tag, and takes the name without this one. */
+/** Ollama lists models with a tag, and accepts the name without this default tag. */
 const latest = ":latest";
 
 function untagged(id: string): string {

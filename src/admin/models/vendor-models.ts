@@ -115,7 +115,7 @@ async function readObject(url: string, init: RequestInit, { signal }: ListReques
   try {
     const response = await fetch(url, { ...init, signal, redirect: "manual" });
     const text = await limitedText(response);
-    // llama.cpp's router refuses to describe a model that is not loaded.
+    // llama.cpp's router rejects requests about models that are not loaded.
     if (response.status === 400) return "nothing";
     return response.status === 200 ? (parseObject(text) ?? "nothing") : "no path";
   } catch {

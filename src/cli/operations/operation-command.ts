@@ -240,7 +240,7 @@ function filled(path: string, given: object): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
 }
 
-/** The fields that are not in the path. */
+/** The fields that are not path parameters. */
 function inputOf<Fields, Extras>(
   entry: Entry<Fields, Extras>,
   path: string,

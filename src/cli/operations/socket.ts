@@ -25,7 +25,7 @@ export async function greet(dir: string): Promise<GatewayHello | null> {
 
 async function sayHello(dir: string, timeoutMs: number): Promise<GatewayHello> {
   const response = await callSocket(dir, helloPath, { signal: AbortSignal.timeout(timeoutMs) });
-  // Only a gateway can listen there: the folder is its owner's.
+  // Only a gateway can listen there, because the folder belongs to its user.
   return (await response.json()) as GatewayHello;
 }
 

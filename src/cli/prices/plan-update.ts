@@ -11,7 +11,7 @@ export interface ListedChange {
   readonly model: string;
   /** `gone`: the list no longer has it. Its price stays. */
   readonly change: "new" | "up" | "down" | "other" | "gone";
-  /** The largest of all of its rates; null if no rate is comparable. */
+  /** The largest change of its rates; null if no rate is comparable. */
   readonly factor: number | null;
   /** `input 2 → 3`. */
   readonly rates: readonly string[];
@@ -120,7 +120,7 @@ function namesOf({ id, upstream_model: upstream, aliases = [] }: ModelConfig): s
   return [id, ...(upstream === undefined ? [] : [upstream]), ...aliases];
 }
 
-/** Whether all that the list states is the same. It may lack what only the catalog knows, such as the price of a tool. */
+/** Whether everything in the list is unchanged. The list can lack what only the catalog has, such as a tool's price. */
 function isConfirmed(price: PriceConfig | undefined, listed: PriceConfig): boolean {
   const known = numbersOf(price);
   return [...numbersOf(listed)].every(([name, number]) => (known.get(name) ?? 0) === number);

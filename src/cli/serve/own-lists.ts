@@ -102,7 +102,7 @@ export class OwnLists {
   }
 }
 
-/** None for a model without a price, or with a name or a limit that no configuration could have. */
+/** Empty for a model without a price, or with a name or limit that a configuration cannot have. */
 function storedModel({
   id,
   price,

@@ -23,7 +23,7 @@ import type { ModelConfig } from "../schema.ts";
 
 /** What a line of `config/catalog` says in addition to the settings of a model. */
 interface CatalogFacts {
-  /** The public lists that have this price, or the vendor. */
+  /** The public lists that have this price, or this vendor. */
   readonly source: string;
   /** Why the entry differs from its source, or what is left out. */
   readonly note?: string;

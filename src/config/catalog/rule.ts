@@ -1,4 +1,4 @@
-/** A provider that serves models by the catalog: its `models`, as patterns. */
+/** The `models` patterns of a provider that serves catalog models. */
 export interface CatalogRule {
   readonly provider: string;
   readonly patterns: readonly string[];

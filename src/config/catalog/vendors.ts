@@ -1,4 +1,4 @@
-/** A vendor whose models and prices are built in, and how it is called. Its catalog has the same name. */
+/** A vendor with built-in models and prices, and how to call it. Its catalog has the same name. */
 export interface CatalogVendor {
   readonly title: string;
   readonly kind: string;

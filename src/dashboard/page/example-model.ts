@@ -20,7 +20,7 @@ export function exampleModel(
   );
 }
 
-/** The one to begin with, of these. Lists do not show the dated and old ids of a catalog. */
+/** The model to start with. Lists do not show a catalog's dated and old ids. */
 export function preferredFor(client: ClientId, models: readonly ModelBriefView[]): string | undefined {
   const listed = models.filter((model) => model.listed);
   const named = (listed.length > 0 ? listed : models).map(({ id, providers }) => ({

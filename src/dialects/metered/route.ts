@@ -25,7 +25,7 @@ export interface MeteredRoute {
   /** Its name in the GenAI conventions. */
   readonly tracedAs: string;
   readonly requestSchema: TSchema;
-  /** Texts may come as the ids of their tokens, which the hold and the provider limit; absent if not. */
+  /** Set if inputs can be token ids: their maximum number, which the hold and the provider limit. */
   readonly maxTokenIds?: number;
   /** The names of prices that it can be charged by, each by itself; none if it is free. */
   readonly prices: readonly string[];
@@ -62,7 +62,7 @@ export interface MeteredRoute {
   countInputs?(body: JsonObject): number | null;
   /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
   texts?(body: JsonObject): readonly string[];
-  /** The end of an answer that is written here, with the usage that is charged. */
+  /** The end of a response that Sluice writes, with the charged usage. */
   writeEnd?(usage: Usage): string;
 }
 
@@ -128,7 +128,7 @@ export interface MeteredDemand {
   readonly output: number;
   /** It is counted in tokens, which keys with a token budget pay. */
   readonly isInTokens: boolean;
-  /** The input is an estimate, above its count. */
+  /** The input is an estimate, and higher than the real count. */
   readonly canBeCounted: boolean;
   /** Upper bounds of what is counted in addition to tokens. */
   readonly maxExtras: ReportedExtras;
@@ -138,7 +138,7 @@ export interface MeteredDemand {
   readonly bounds?: Quantities;
 }
 
-/** The demand of a route that costs nothing. */
+/** What a free route reserves: nothing. */
 export const freeOfUnits: MeteredDemand = {
   input: 0,
   output: 0,
@@ -193,7 +193,7 @@ export interface MeteredAnswer {
   readonly countedInput: number | null;
   /** Null if the provider has not said it. */
   readonly contentType: string | null;
-  /** How many inputs it has to answer; null if that is not known. */
+  /** The number of inputs; null if unknown. */
   readonly inputs: number | null;
 }
 

@@ -103,7 +103,7 @@ export function billedField(name: string, isTop: boolean): BilledField | null {
   return isTop || field?.isCommon !== true ? field : null;
 }
 
-/** Members of Google's own options that cost nothing. Every other one is taken for one that does. */
+/** Free members of Google's own options. All others count as billed. */
 const harmless: ReadonlySet<string> = new Set(
   ["thinking_config", "thought_tag_marker", "safety_settings"].map(plainName),
 );

@@ -121,7 +121,7 @@ const vendorIds: ReadonlyMap<string, readonly FieldVendor[]> = new Map([
   ["knowledge_ids", ["Zhipu"]],
 ]);
 
-/** The vendors that act on a field with ids; null if it is a dialect's. */
+/** The vendors that act on a field with ids; null if a dialect defines it. */
 export function vendorsOfId(name: string): readonly FieldVendor[] | null {
   return vendorIds.get(name) ?? null;
 }

@@ -22,7 +22,7 @@ export interface Reference {
   readonly path: string;
   readonly id: string;
   readonly kind: ReferenceKind;
-  /** The only vendors that act on the field; null if it is a dialect's. */
+  /** The only vendors that act on the field; null if a dialect defines it. */
   readonly vendors: readonly FieldVendor[] | null;
 }
 
@@ -258,7 +258,7 @@ class BodyWalk implements Mentions {
     this.#refer("conversation", value, ...steps);
   }
 
-  /** An id, or several, in whatever form a lenient provider might read them: in a list, in an object, as a number. */
+  /** Ids in every form that a lenient provider might read: in a list, in an object, as a number. */
   #refer(kind: ReferenceKind, value: Json | undefined, ...steps: readonly (string | number)[]): void {
     if (Array.isArray(value)) {
       for (const [index, item] of value.entries()) this.#refer(kind, item, ...steps, index);

@@ -66,7 +66,7 @@ const client: ClientDialect = {
   heartbeat,
 };
 
-/** Fields that a request for a count has; OpenAI rejects any other. */
+/** Fields of a request for a token count. OpenAI rejects all others. */
 const counted: ReadonlySet<string> = new Set([
   ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"],
   ...["truncation", "previous_response_id", "conversation"],

@@ -19,7 +19,7 @@ const written = new Set([
   "summary",
 ]);
 
-/** Results of tools, and quotes of sources. */
+/** Tool results and quoted sources. */
 const quoted = new Set(["annotations", "citations", "results", "output", "outputs", "sources"]);
 
 /** What a call does: all of it was written by the model, such as the words of a command. */

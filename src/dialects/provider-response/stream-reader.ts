@@ -39,7 +39,7 @@ export abstract class StreamReader {
   /** Reads a JSON object. `isCut`: null is in the place of its largest parts. */
   protected abstract readEvent(event: JsonObject, name: string, isCut: boolean): void;
 
-  /** What an event is called in an error. */
+  /** The name of an event in error messages. */
   protected readonly eventName: string = "an event";
   /** No event can be translated without its largest parts. */
   protected readonly needsWhole: boolean = true;

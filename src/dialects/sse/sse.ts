@@ -17,7 +17,7 @@ export interface SseFrame {
 export interface ParsedEvent {
   /** Null if it is no object, or if nothing of it would be left. */
   readonly json: JsonObject | null;
-  /** It has too many values, or nests too deeply, to be parsed whole: null is in the place of its largest parts. */
+  /** Too many values or levels to parse completely: the largest parts are replaced by null. */
   readonly isCut: boolean;
 }
 
@@ -116,7 +116,7 @@ export class SseDecoder {
     return null;
   }
 
-  /** Nearly all events are one data line, behind at most a name. Null for any other. */
+  /** Nearly all events have one data line after an optional name. Null for other events. */
   #plainFrame(): SseFrame | null {
     const text = this.#text;
     const start = this.#start;

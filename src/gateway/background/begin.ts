@@ -88,7 +88,7 @@ async function store(call: RoutedCall, plan: BackgroundRequest, queued: QueuedTu
   }
 }
 
-/** Throws if the key may not store as much. */
+/** Throws if the request exceeds what the key can store. */
 async function queuedTurn(
   { gateway, configured, keyId, model }: RoutedCall,
   queued: QueuedTurn,

@@ -45,7 +45,7 @@ export interface HeldRound {
 export interface OtherModel {
   readonly id: string;
   readonly price: Price | null;
-  /** Null if it is not known; it is then taken for the call's own. */
+  /** Null if unknown; it then counts as the call's own. */
   readonly maxOutputTokens: number | null;
 }
 

@@ -32,7 +32,7 @@ export async function readChange(
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
   const request = await readRequest(call.admitted, kind);
-  // Any provider may be sent these items later.
+  // These items may later be sent to any provider.
   if (request.mentions.misread !== null) throw misreadError(request.mentions.misread);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);

@@ -11,7 +11,7 @@ export interface ServedOperation extends Operation {
 
 export type ServedRoute = Route & ServedOperation;
 
-/** The facts of an operation that costs nothing. */
+/** The facts of a free operation. */
 export const freeOfCharge = { dialect: null, isCharged: false, tracedAs: null } as const;
 
 export const rateHeaders = [

@@ -44,7 +44,7 @@ export function labelExchange(
   return session;
 }
 
-/** The end user that a program with many of them names; it knows better than what its user wrote into the body. */
+/** The end user from a program's header. It takes precedence over the body, which the user can write. */
 function userIn(headers: Headers, names: readonly string[]): string | null {
   for (const name of names) {
     const user = headers.get(name)?.trim() ?? "";

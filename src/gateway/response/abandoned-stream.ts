@@ -78,7 +78,7 @@ export class AbandonedStream {
     this.#options = options;
   }
 
-  /** To be called if the next piece is awaited already. Disconnects from the provider now, or once nothing more has come for too long. */
+  /** Call this while a read of the next piece is pending. Disconnects from the provider now, or after too long a silence. */
   begin(): void {
     if (!this.#options.runsToEnd) this.#leaveOrWait();
   }

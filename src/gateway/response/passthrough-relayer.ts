@@ -120,7 +120,7 @@ export class PassthroughRelayer implements StreamRelayer {
     }
     keepUpTo(bytes.length, bytes.length);
     if (terminalFrom !== null) this.#terminal = joined(pieces.splice(terminalFrom));
-    // The body's last event may lack its blank line, and what is none would become part of what follows.
+    // The body's last event may lack its blank line; without one it would merge with what follows.
     else if (this.#isOver) pieces.splice(0, pieces.length, ...(hasForwarded ? [...pieces, blankLine] : []));
     if (pieces.length > 0) this.#begun = true;
     return joined(pieces);

@@ -11,7 +11,7 @@ import {
 } from "./ledger-file.ts";
 import { type Line, readLines } from "./read-lines.ts";
 
-/** Where the rows of a table are in the file. */
+/** The position of a table's rows in the file. */
 export interface TablePlace {
   readonly columns: CopiedColumns;
   readonly from: number;

@@ -24,7 +24,7 @@ const copyDeadlineMs = 24 * 3_600_000;
 /** The other side may be checking its files meanwhile, so idle time is generous. */
 const copyIdleMs = 3_600_000;
 const connectTimeoutMs = 5_000;
-/** Rows dated earlier, by a wrong clock, get no partition of their own. */
+/** Rows with an earlier date, from a wrong clock, do not get their own partition. */
 const firstMonthMs = Date.UTC(2020, 0);
 
 /** Reads a database that no gateway uses, as of one moment. Starting gateways and changing commands wait. */

@@ -15,7 +15,7 @@ export function flacSeconds(start: Buffer, end: Buffer): number {
 }
 
 const [byFrame, bySample] = [Buffer.of(0xff, 0xf8), Buffer.of(0xff, 0xf9)];
-/** Bytes of the sound itself may look like a frame's first. */
+/** Audio data can look like the beginning of a frame. */
 const maxTries = 100;
 
 /** An encoder that writes to a pipe does not know the length at the start, but each frame has its own number or its first sample's. */

@@ -10,7 +10,7 @@ interface Frame {
   readonly seconds: number;
 }
 
-/** Bytes that look like a frame and are none. */
+/** Bytes that look like a frame, but are not. */
 const maxTries = 4096;
 
 export function isMp3(start: Buffer): boolean {
@@ -50,7 +50,7 @@ function walkFrames(bytes: Buffer): Frame {
   let [length, seconds, tries] = [0, 0, 0];
   for (let at = 0; at !== -1 && tries < maxTries; ) {
     const frame = frameAt(bytes, at);
-    // A whole one is followed by another, or ends the part.
+    // A complete frame is followed by another, or ends the part.
     const next = frame === null ? bytes.length : at + frame.bytes;
     if (frame !== null && (next >= bytes.length || frameAt(bytes, next) !== null)) {
       length += frame.bytes;

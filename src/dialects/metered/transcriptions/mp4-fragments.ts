@@ -60,7 +60,7 @@ class Fragments {
       this.from = at - 4;
       this.to = this.from + box.length;
     }
-    // So that it is charged by its bytes.
+    // Then it is charged by its size in bytes.
     if (this.#steps >= maxSteps) [this.frames, this.until] = [0, 0];
     return this;
   }
@@ -129,7 +129,7 @@ function thirdIn(header: Buffer | null): number {
   return header !== null && at + 4 <= header.length ? header.readUInt32BE(at) : 0;
 }
 
-/** Samples a second, by their number in AAC's configuration. */
+/** Samples per second, by the index in AAC's configuration. */
 const rates = [
   ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000],
   ...[22_050, 16_000, 12_000, 11_025, 8000, 7350],

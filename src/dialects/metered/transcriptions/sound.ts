@@ -57,7 +57,7 @@ function estimated(file: FormFile): number {
   return Math.min(Math.max(seconds, bytes / ratesOf(file).max), maxSecondsIn(file));
 }
 
-/** Silence has hardly any bytes, so a declared length may be above them. */
+/** Silence has hardly any bytes, so the declared length can exceed an estimate from them. */
 function maxSecondsIn(file: FormFile): number {
   const rates = ratesOf(file);
   return Math.min(Math.max(file.bytes / rates.min, declaredSound(file).seconds), maxBytes / rates.min);

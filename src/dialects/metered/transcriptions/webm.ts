@@ -21,7 +21,7 @@ function checked(declared: number, start: Buffer, end: Buffer, bytes: number): D
   const { sound, hasVideo } = tracksIn(start);
   // The last cluster of a video may begin before what is looked at.
   const packets = packetsIn(end.includes(clusterMark) ? end : start, sound);
-  // So that it is charged by its bytes.
+  // Then it is charged by its size in bytes.
   if (packets === null) return { seconds: 0, bytes };
   const { soundBytes, soundSeconds, allBytes, spanBytes } = packets;
   const played = end.length >= bytes ? soundSeconds : (soundSeconds * bytes) / spanBytes / 2;

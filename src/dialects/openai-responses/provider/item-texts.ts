@@ -27,7 +27,7 @@ export class ItemTexts {
     return output.map((item, index) => this.at(index, item).addItem("response", item)).join("");
   }
 
-  /** Some servers send texts without deltas. */
+  /** Some servers send complete texts without deltas. */
   #wholeText(event: JsonObject): string {
     const { text, refusal, arguments: args, input, code, command, diff, transcript } = event;
     const whole = text ?? refusal ?? args ?? input ?? code ?? command ?? diff ?? transcript;

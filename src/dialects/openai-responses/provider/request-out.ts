@@ -156,7 +156,7 @@ function writeTool(tool: IrTool): JsonObject[] {
           name: tool.name,
           ...describe(tool),
           parameters: functionSchema(tool.schema),
-          // Responses defaults to true, the client's dialect to false.
+          // The default is true in Responses, and false in the client's dialect.
           strict: tool.strict ?? false,
         },
       ];
