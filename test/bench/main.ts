@@ -19,7 +19,7 @@ usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--js
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
   --only TEXT  only the cells whose name contains this, such as "chat, JSON"
-  --runs N     chat requests of 1 KB, 32 at a time, in N runs: median and range, beside Portkey, LiteLLM and Bifrost
+  --runs N     chat requests of 1 KB, 32 at a time, in N runs: median and range, next to Portkey, LiteLLM and Bifrost
                where npm and pip can install them
   --against COMMIT   builds that commit, too, and measures both in the same turns
   --one-cpu    every gateway has one processor, as in a small container
