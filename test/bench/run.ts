@@ -43,7 +43,9 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
   const provider = await startProvider(folder);
   const providerUrl = provider.target(growthCell).url;
   try {
-    const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
+    const cells = full ? fullGrid() : shortList();
+    const named = cells.filter((cell) => cellName(cell) === only);
+    const wanted = named.length > 0 ? named : cells.filter((cell) => cellName(cell).includes(only ?? ""));
     const embeds = wanted.some(({ route }) => route === "embeddings");
     const sluice = await startSluice(join(folder, "sluice"), providerUrl, { embeds });
     const bare = await startBare(folder, providerUrl);
@@ -55,12 +57,12 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     await Bun.sleep(1000);
     const idleMegabytes = residentMegabytes(sluice.pid);
 
-    const cells: CellResult[] = [];
+    const measured: CellResult[] = [];
     const pace = full ? fullPace : shortPace;
     for (const cell of wanted) {
       progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
-      cells.push(await measureCell(load, cell, { provider, bare, sluice, other, peers }, its));
+      measured.push(await measureCell(load, cell, { provider, bare, sluice, other, peers }, its));
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const isContinued = only === null || continuedName.includes(only);
@@ -88,7 +90,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       machine: `${processorName()}, ${availableParallelism()} cores, Bun ${Bun.version}`,
       startedAt: startedAt.toISOString(),
       seconds: (Date.now() - startedAt.getTime()) / 1000,
-      cells,
+      cells: measured,
       paced,
       memory: { idleMegabytes, loadedMegabytes, afterwardsMegabytes },
       journal,
