@@ -8,6 +8,7 @@ import { buildOther } from "./other-build.ts";
 import { repeatedReport, runRepeatedly } from "./repeated.ts";
 import { report } from "./report.ts";
 import { runBench } from "./run.ts";
+import { measureTail } from "./tail.ts";
 
 const usage = `Measures the compiled executable against a bare Bun proxy and other gateways, all on this machine.
 
@@ -15,6 +16,7 @@ usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--js
        bun run bench --runs 5 [--one-cpu] [--json] [--no-build]
        bun run bench --store postgres [--json] [--check] [--no-build]
        bun run bench instructions [--only TEXT] [--against COMMIT] [--json] [--no-build]
+       bun run bench tail [--calls 500000] [--no-build]
        bun run bench fill --data DIR [--keys 10000] [--records 1000000]
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
@@ -29,6 +31,7 @@ usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--js
   --store postgres   gateways on a PostgreSQL of their own, against SQLite, in turns
   instructions count instructions instead of time, under qemu-user; the same on a busy machine. Takes under five minutes
                for two cells of chat, and two more for each cell that --only names
+  tail         one call at a time, on a fresh process and after it has served many
   fill         make a data folder with a long history, to see what growth costs`;
 
 const { values, positionals } = parseArgs({
@@ -44,6 +47,7 @@ const { values, positionals } = parseArgs({
     "no-build": { type: "boolean", default: false },
     store: { type: "string" },
     data: { type: "string" },
+    calls: { type: "string", default: "500000" },
     keys: { type: "string", default: "10000" },
     records: { type: "string", default: "1000000" },
     help: { type: "boolean", short: "h", default: false },
@@ -54,6 +58,7 @@ if (values.help) console.log(usage);
 else if (positionals[0] === "fill" && values.data !== undefined) await fill(values.data);
 else if (positionals[0] === "instructions") await instructions();
 else if (positionals.length === 0 && values.runs !== undefined) await benchRepeatedly(Number(values.runs));
+else if (positionals[0] === "tail") await tail();
 else if (positionals.length === 0 && values.store === "postgres") await benchCluster();
 else if (positionals.length === 0 && values.store === undefined) await bench();
 else {
@@ -93,6 +98,11 @@ async function instructions(): Promise<void> {
     progress,
   });
   console.log(values.json ? JSON.stringify(counts, null, 2) : instructionReport(counts));
+}
+
+async function tail(): Promise<void> {
+  prepare();
+  console.log(await measureTail({ calls: Number(values.calls), progress }));
 }
 
 function progress(line: string): void {
