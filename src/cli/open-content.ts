@@ -8,7 +8,7 @@ import type { StoreContext } from "./open-store.ts";
 import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
 /** The location of recorded content. Throws if the folder never had any. */
-export async function contentLocation(
+async function contentLocation(
   { dir }: Pick<StoreContext, "dir">,
   { config: file, store }: DataOptions,
   { env, cwd }: Terminal,

@@ -159,7 +159,6 @@ export interface DeploymentSettings extends DecodedSection<(typeof ownDeployment
 }
 
 type OwnModelSettings = DecodedSection<(typeof ownModelSchema)["properties"]>;
-export type CacheSetting = OwnModelSettings["cache"];
 export type Affinity = OwnModelSettings["affinity"];
 
 /** Builds models by the names that clients send. */

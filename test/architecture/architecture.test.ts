@@ -117,6 +117,20 @@ describe("the files", () => {
     expect(shared.map(([name, places]) => `${name}: ${[...places].join(", ")}`)).toEqual([]);
   });
 
+  test("export no value that only their own file uses: the compiler finds what is unused among the others", () => {
+    const declared = /^export (?:async )?(?:const|function\*?|(?:abstract )?class) (\w+)/gm;
+    const files = new Map<string, number>();
+    for (const { text } of all) {
+      for (const word of new Set(text.match(/\w+/g))) files.set(word, (files.get(word) ?? 0) + 1);
+    }
+    const alone = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(declared)].flatMap(([, name = ""]) =>
+        files.get(name) === 1 ? [`${path}: ${name}`] : [],
+      ),
+    );
+    expect(alone).toEqual([]);
+  });
+
   test("are named after what they are, never `utils` or `helpers`", () => {
     expect(
       all.map((source) => source.path).filter((path) => /\b(utils?|helpers?|misc|common)\b/.test(path)),

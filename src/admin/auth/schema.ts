@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { roles } from "../access/roles.ts";
 import { body, flag, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
-export const tokenRoles = ["admin", "viewer"] as const;
+const tokenRoles = ["admin", "viewer"] as const;
 
 export const sessionView = Type.Object({
   signed_in: Type.Boolean(),

@@ -8,7 +8,7 @@ import { iso } from "../moments.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { revokeAdminToken } from "./admin-tokens.ts";
 
-export const sessionListView = Type.Object({
+const sessionListView = Type.Object({
   name: text("The signed-in person, `token` (first token) or `token LABEL`."),
   issuer: nullable(text("The identity provider that signed the person in; null for a token.")),
   began_at: moment,
@@ -24,7 +24,7 @@ const endSessionsBody = body({
   }),
 });
 
-export const sessionsEndedView = Type.Object({
+const sessionsEndedView = Type.Object({
   person: Type.String(),
   sessions: Type.Integer({ minimum: 0, description: "How many sessions ended." }),
   tokens: Type.Array(Type.String(), { description: "Labels of the admin tokens that were revoked." }),
@@ -51,7 +51,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
   ),
 ];
 
-export async function sessionViews(
+async function sessionViews(
   { store }: Pick<OperationContext, "store">,
   sessions: readonly ListedSession[],
 ): Promise<SessionListView[]> {
@@ -68,17 +68,14 @@ function tokenName(identity: Session["identity"], labels: ReadonlyMap<string, st
   return identity.kind === "token" ? `token ${labels.get(identity.id) ?? identity.id}` : "token";
 }
 
-export function endSessionsOf(
-  sessions: Pick<Sessions, "endWhere">,
-  person: string,
-): Promise<readonly Session[]> {
+function endSessionsOf(sessions: Pick<Sessions, "endWhere">, person: string): Promise<readonly Session[]> {
   return sessions.endWhere(
     ({ identity }) => identity.kind === "person" && asCompared(identity.user) === asCompared(person),
   );
 }
 
 /** Returns the labels of the tokens that it revoked. Sessions that were begun with them end too. */
-export async function revokeTokensOf(context: OperationContext, person: string): Promise<string[]> {
+async function revokeTokensOf(context: OperationContext, person: string): Promise<string[]> {
   const isTheirs = ({ createdBy, revokedAtMs }: AdminTokenRecord) =>
     revokedAtMs === null && asCompared(createdBy) === asCompared(person);
   const tokens = (await context.store.admin.listTokens()).filter(isTheirs);
@@ -86,7 +83,7 @@ export async function revokeTokensOf(context: OperationContext, person: string):
   return tokens.map(({ label }) => label);
 }
 
-export function endDetail({ sessions, tokens }: Pick<SessionsEndedView, "sessions" | "tokens">): string {
+function endDetail({ sessions, tokens }: Pick<SessionsEndedView, "sessions" | "tokens">): string {
   const revoked = tokens.length === 0 ? "" : `; revoked ${tokens.join(", ")}`;
   return `${sessions} ended${revoked}`;
 }

@@ -157,7 +157,7 @@ function rejectSame(
     throw invalidInput(`there are already ${maxEachCaps} caps with \`each\`, the maximum; remove some`);
 }
 
-export async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
+async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
   const cap = (await store.valueCaps()).find((each) => each.id === id);
   if (cap === undefined)
     throw new OperationError("unknown_cap", `cap ${id} does not exist; run \`sluice caps list\``);
@@ -237,7 +237,7 @@ export async function showCap(context: OperationContext, id: string): Promise<Ca
 }
 
 /** What it does not count, which may not be expected. */
-export async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promise<string[]> {
+async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promise<string[]> {
   const notes: string[] = [];
   if (cap.label === "owner") {
     const { keys } = await store.load();

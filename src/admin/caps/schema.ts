@@ -52,7 +52,7 @@ const listedCapView = Type.Object({
 });
 export type ListedCapView = Static<typeof listedCapView>;
 
-export const valueView = Type.Object({
+const valueView = Type.Object({
   cap: Type.String(),
   value: nullable(Type.String({ description: "Null for requests without the label." })),
   used: Type.Number(),

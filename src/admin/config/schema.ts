@@ -21,7 +21,7 @@ export const configTextView = Type.Object({
 });
 export type ConfigTextView = Static<typeof configTextView>;
 
-export const configChangeView = Type.Object({
+const configChangeView = Type.Object({
   change: oneOf(["added", "changed", "removed"]),
   where: text('Such as `server.port` or `model "gpt-5.6", price.input`.'),
   before: nullable(text("As TOML.")),

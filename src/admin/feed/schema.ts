@@ -8,7 +8,7 @@ const { properties: ofEntry } = entryView;
 const exact = (description: string) => text(`${description} An exact decimal number.`);
 const cursor = (description: string) => Type.String({ pattern: cursorPattern, description });
 
-export const feedEntryView = Type.Object({
+const feedEntryView = Type.Object({
   id: ofEntry.id,
   cursor: text("The place of this entry in the feed. Pass it as `after` to continue behind it."),
   at: ofEntry.at,

@@ -13,7 +13,7 @@ import { body, count, credits, figure, flag, moment, nullable, oneOf, text } fro
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const accountStatuses = ["active", "closed"] as const;
-export const capPeriods = ["day", "week", "month"] as const;
+const capPeriods = ["day", "week", "month"] as const;
 
 export const contentLevel = nullable(oneOf(contentLevels));
 

@@ -20,7 +20,7 @@ let last: Promise<unknown> = Promise.resolve();
  * Creates members' keys one after the other, because parallel calls would not count each other's keys. If another
  * gateway changes anything after `make` has counted, it counts again.
  */
-export function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
+function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
   const creating = last.then(() => unchanged(make));
   last = creating.catch(() => undefined);
   return creating;

@@ -99,7 +99,7 @@ function add(billed: Partial<Record<ReportMetric, number>>, figures: ReportMetri
 }
 
 /** Totals of the charged attempts. Uncharged ones are not in the ledger. */
-export function ledgerFigures(attempts: readonly AttemptSums[]): LedgerFigures {
+function ledgerFigures(attempts: readonly AttemptSums[]): LedgerFigures {
   const sum = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
   for (const each of attempts) {
     if (each.outcome === "uncharged") continue;

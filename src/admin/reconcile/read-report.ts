@@ -37,7 +37,7 @@ export function readReports(
   return joinPages([...pages, pageOf(lines)]);
 }
 
-export function joinPages(pages: readonly ReportPage[]): ProviderReport {
+function joinPages(pages: readonly ReportPage[]): ProviderReport {
   return {
     lines: pages.flatMap(({ lines }) => lines),
     metrics: new Set(pages.flatMap(({ metrics }) => metrics)),

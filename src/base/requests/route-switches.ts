@@ -1,5 +1,5 @@
 /** The switches of `[routes]`: groups of routes beyond the interface, each on or off by default. */
-export const routeSwitches = {
+const routeSwitches = {
   stored_responses: {
     default: true,
     description: "Responses by id: GET, DELETE, input_items, cancel, previous_response_id, item_reference.",

@@ -47,7 +47,7 @@ export interface InvalidEntry extends Pick<ImportedModel, "id" | "vendor"> {
 }
 
 /** A price that a file states is no amount. */
-export class InvalidPrice extends Error {
+class InvalidPrice extends Error {
   override readonly name = "InvalidPrice";
 }
 

@@ -31,7 +31,7 @@ export interface UpdatePlan {
 }
 
 /** A price that changes by more is unusual, and needs consent. */
-export const maxFactor = 3;
+const maxFactor = 3;
 
 /** Compares a list with the prices of the models that are served. Each price of the list replaces the whole price. */
 export function planUpdate(catalogs: readonly ServedCatalog[], list: PriceListFile, day: string): UpdatePlan {

@@ -1,7 +1,7 @@
 import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 
 /** From this factor on, a price is in another unit: per token, per thousand or per million. */
-export const otherUnit = 1000;
+const otherUnit = 1000;
 
 /** `{ input: 1, "tiers.flex.input": 0.5 }`: every rate of a price by its name, without limits in tokens. */
 export function ratesOf(price: PriceConfig | undefined): ReadonlyMap<string, number> {

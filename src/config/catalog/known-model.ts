@@ -136,7 +136,7 @@ const hostedTools: ReadonlySet<string> = new Set(hostedToolNames);
  * `claude-sonnet-4-5@20250929`, `gpt-4o-2024-08-06` and `anthropic.claude-sonnet-4-5-20250929-v1:0` without what tells one
  * version from the next. A region stays: it has its own price.
  */
-export function undated(id: string): string {
+function undated(id: string): string {
   return id
     .replace(/(?:-v\d+)?:\d+$/, "")
     .replace(/(?:[@-](?:20\d{6}|latest|default)|-20\d\d-\d\d-\d\d)(?:-v\d+)?$/, "");

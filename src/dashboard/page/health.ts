@@ -17,7 +17,7 @@ const wordsByAlarm: Readonly<Record<string, string>> = {
   status_404: "unknown model",
 };
 
-export function alarmText(alarm: string): string {
+function alarmText(alarm: string): string {
   return wordsByAlarm[alarm] ?? "requests rejected";
 }
 

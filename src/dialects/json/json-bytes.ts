@@ -155,7 +155,7 @@ export function hasTooManyValues(text: string): boolean {
 }
 
 /** A text too short for that many values is not counted. */
-export function hasMoreValuesThan(text: string, max: number): boolean {
+function hasMoreValuesThan(text: string, max: number): boolean {
   if (text.length < max * bytesPerValue) return false;
   return countValues(Buffer.from(text), max) > max;
 }

@@ -19,7 +19,7 @@ export function eventsName(id: string, first: number): string {
 }
 
 /** Null if they were encrypted with another key. */
-export function readEvents(
+function readEvents(
   id: string,
   { first, body }: EventPart,
   key: Uint8Array | null,

@@ -3,7 +3,7 @@ import { bandOfColumn } from "./latency-bands.ts";
 import { totalColumnNames } from "./total-columns.ts";
 
 /** Adds the rows of `source` to a table of totals. `keys` maps the columns of its primary key to expressions over a row. */
-export function addToSums(
+function addToSums(
   table: string,
   keys: Readonly<Record<string, string>>,
   source: string,

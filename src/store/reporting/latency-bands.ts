@@ -11,16 +11,3 @@ export function bandOfColumn(column: string): string {
   const cases = boundsMs.map((boundMs) => `WHEN ${column} <= ${boundMs} THEN ${boundMs}`);
   return `CASE ${cases.join(" ")} ELSE ${noUpperBoundMs} END`;
 }
-
-export const bandCount = boundsMs.length + 1;
-
-/** The place of a value's band among all bands. */
-export function bandIndex(ms: number): number {
-  let index = 0;
-  while (index < boundsMs.length && ms > (boundsMs[index] ?? 0)) index += 1;
-  return index;
-}
-
-export function upperBoundMs(bandIndex: number): number {
-  return boundsMs[bandIndex] ?? noUpperBoundMs;
-}

@@ -199,7 +199,7 @@ function* begin(own: OwnStatements): Work<void> {
   yield* own.lockMoney();
 }
 
-export function* requireValueCap(id: string): Work<ValueCapRecord> {
+function* requireValueCap(id: string): Work<ValueCapRecord> {
   const [row] = yield* query<CapRow>(`${selectCaps} WHERE c.id = $1`, [id]);
   if (row === undefined) throw new StoreError("unknown_cap", `Cap ${id} does not exist.`);
   return recordOf(row);

@@ -223,7 +223,7 @@ function mergeClaims(claims: JsonObject, more: JsonObject): JsonObject {
 const unseen = /^\s|\s$|\p{C}/u;
 
 /** Rejects an unverified e-mail address: it may belong to someone else. */
-export function personIn(claims: JsonObject, settings: OidcSettings): Person {
+function personIn(claims: JsonObject, settings: OidcSettings): Person {
   const user = claims[settings.userClaim];
   if (typeof user !== "string" || user === "" || unseen.test(user)) {
     throw new SignInRejected(401, `The identity provider did not return your \`${settings.userClaim}\`.`);

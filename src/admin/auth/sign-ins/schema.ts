@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { signInEndReasons } from "../../../store/sign-in-records.ts";
 import { body, counted, listOf, moment, nullable, oneOf, text } from "../../formats/shapes.ts";
 
-export const signInView = Type.Object({
+const signInView = Type.Object({
   id: text("`sgn_…`."),
   person: text("Who signed it in."),
   client: nullable(text("The program's name, as it sends it. This is not verified.")),

@@ -94,7 +94,7 @@ function hrefTo({ id, entry }: ExchangeView): string {
 }
 
 /** The page of a request; `where` selects the ledger entry. */
-export function requestHref(id: string, where = ""): string {
+function requestHref(id: string, where = ""): string {
   return hrefOf(`requests/${id}${where === "" ? "" : `?${where}`}`);
 }
 

@@ -131,7 +131,7 @@ type Filter = Readonly<Record<(typeof filterNames)[number] | "sort", string | nu
 const filterNames = ["search", "vendor", "capability", "status", "listed"] as const;
 
 /** The matching models, by default the most used ones first. Searching also finds what lists leave out. */
-export function chosenModels(rows: readonly ModelRow[], filter: Filter): readonly ModelRow[] {
+function chosenModels(rows: readonly ModelRow[], filter: Filter): readonly ModelRow[] {
   const { search, vendor, capability, status, listed, sort } = filter;
   const words = (search ?? "").toLowerCase().split(/\s+/);
   const found = rows.filter(

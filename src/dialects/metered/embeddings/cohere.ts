@@ -23,7 +23,7 @@ export const cohereEmbeddings = writtenFormat(
   },
 );
 
-export function cohereTexts(body: JsonObject, dropped: Set<string>): JsonObject {
+function cohereTexts(body: JsonObject, dropped: Set<string>): JsonObject {
   dropOthers(body, ["input_type", "truncate"], dropped);
   const dimensions = dimensionsOf(body);
   return {
@@ -36,7 +36,7 @@ export function cohereTexts(body: JsonObject, dropped: Set<string>): JsonObject 
 }
 
 /** By type if types were requested; a bare list in older versions. */
-export function cohereVectors({ embeddings }: JsonObject): readonly Vector[] {
+function cohereVectors({ embeddings }: JsonObject): readonly Vector[] {
   return vectorsOf(isObject(embeddings) ? embeddings["float"] : embeddings, () => undefined);
 }
 

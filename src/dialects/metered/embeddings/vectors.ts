@@ -14,7 +14,7 @@ export function wantsBase64({ body }: RequestedForm): boolean {
 }
 
 /** An answer of OpenAI's shape up to its usage, with every vector in the requested form. */
-export function writeVectors(vectors: readonly Vector[], requested: RequestedForm): string {
+function writeVectors(vectors: readonly Vector[], requested: RequestedForm): string {
   const form = wantsBase64(requested) ? base64Of : floatsOf;
   const data = vectors.map(
     (vector, index) => `{"object":"embedding","index":${index},"embedding":${JSON.stringify(form(vector))}}`,
@@ -66,7 +66,7 @@ function isNumber(value: Json): value is number {
  * Throws unless there is one vector for each input, all of one length: a client takes them by their places, and would compare the
  * wrong ones, or ones that cannot be compared.
  */
-export function rejectOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
+function rejectOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
   if (inputs !== null && vectors.length !== inputs) {
     throw malformedResponse(`it has ${vectors.length} vectors for ${inputs} inputs`);
   }

@@ -7,7 +7,7 @@ import { contentFile } from "./content-file.ts";
 const columns = "id, at_ms, key_id, owner, model, outcome, body";
 
 /** The content file next to a backup of the ledger. */
-export function contentBackup(file: string): string {
+function contentBackup(file: string): string {
   return file.endsWith(".db") ? file.replace(/\.db$/, ".content.db") : `${file}.content`;
 }
 
