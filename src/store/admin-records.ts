@@ -43,6 +43,8 @@ export interface AdminTokenRecord {
   readonly createdBy: string;
   readonly createdAtMs: number;
   readonly revokedAtMs: number | null;
+  /** The person who signed in for it, as JSON: it can do no more than they can now. Null for a token that was created. */
+  readonly identity: string | null;
 }
 
 export interface PricesRecord {
@@ -69,6 +71,7 @@ export interface AdminRecords {
   insertToken(token: AdminTokenRecord): Promise<void>;
   /** Oldest first, revoked tokens included. There are few, so callers read them all. */
   listTokens(): Promise<readonly AdminTokenRecord[]>;
+  updateTokenIdentity(id: string, identity: string): Promise<void>;
   revokeToken(id: string, atMs: number): Promise<void>;
   /** The prices that operators put above the built-in catalog; null for none. */
   readPrices(): Promise<PricesRecord | null>;

@@ -7,7 +7,7 @@ export interface DeviceGrant {
   readonly userCode: string;
   /** The terminal's address. */
   readonly address: string;
-  readonly purpose: "key" | "sign_in";
+  readonly purpose: "key" | "sign_in" | "operator";
   /** What requests a sign-in, as it calls itself; not verified. */
   readonly client: string | null;
   /** What the requested origin bills: it has one for each mode. */

@@ -28,7 +28,17 @@ beforeAll(async () => {
 afterAll(() => gateway.dispose());
 
 /** Starts `sluice login`, and approves or denies its code as a person whom the proxy has signed in. */
-async function login(verb: "approve" | "deny", home: string, ...args: string[]) {
+function login(verb: "approve" | "deny", home: string, ...args: string[]) {
+  return loginOf("bob@example.com", 200, verb, home, ...args);
+}
+
+async function loginOf(
+  person: string,
+  status: number,
+  verb: "approve" | "deny",
+  home: string,
+  ...args: string[]
+) {
   const child = Bun.spawn([...program(), "login", gateway.url, "--no-browser", ...args], {
     env: { HOME: home, PATH: process.env["PATH"] ?? "" },
     stdin: "ignore",
@@ -45,9 +55,10 @@ async function login(verb: "approve" | "deny", home: string, ...args: string[]) 
   const response = await fetch(`${gateway.url}/admin/api/v1/device/${verb}`, {
     method: "POST",
     body: JSON.stringify({ user_code: code }),
-    headers: { origin: gateway.url, "x-forwarded-email": "bob@example.com", "x-forwarded-for": "192.0.2.1" },
+    headers: { origin: gateway.url, "x-forwarded-email": person, "x-forwarded-for": "192.0.2.1" },
   });
-  expect(response.status).toBe(200);
+  expect(response.status).toBe(status);
+  if (status !== 200) child.kill();
   const [stdout, exit] = await Promise.all([new Response(child.stdout).text(), child.exited]);
   return { stdout, exit };
 }
@@ -86,6 +97,27 @@ test("login --for writes the key where connect --write would, and connect --undo
   const undone = await sluice({ folder: home, env: { HOME: home } }, "connect", "claude-code", "--undo");
   expect(undone.code).toBe(0);
   expect(existsSync(file)).toBe(false);
+}, 30_000);
+
+test("login --operator remembers a token with the person's role, which ends with the role", async () => {
+  const config = configWith(signIn.replace("[admin]", '[admin]\nadmins = ["ada@example.com"]'));
+  await gateway.reload(config);
+  const home = newHome();
+  const { stdout, exit } = await loginOf("ada@example.com", 200, "approve", home, "--operator", "--json");
+  expect(exit).toBe(0);
+  const { host } = new URL(gateway.url);
+  expect(JSON.parse(stdout)).toEqual({ name: host, url: gateway.url, role: "admin" });
+  expect(stdout).not.toContain("slua_");
+  const elsewhere = { folder: home, env: { HOME: home } };
+  const create = ["--gateway", host, "keys", "create", "--mode", "credit", "--json"];
+  expect((await sluice(elsewhere, ...create)).code).toBe(0);
+  const log = await gateway.cliJson<{ actor: string; action: string }[]>("audit-log");
+  expect(log.find(({ action }) => action === "key.create")?.actor).toStartWith("token ada@example.com");
+  await loginOf("bob@example.com", 403, "approve", newHome(), "--operator");
+
+  await gateway.reload(configWith(signIn));
+  const refused = await sluice(elsewhere, ...create);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("this needs the role")]);
 }, 30_000);
 
 test("login ends with exit 1 if the person denies it", async () => {

@@ -157,7 +157,7 @@ export async function callerOf(
     case "token": {
       const token = await tokenWhere(guard, ({ id }) => id === identity.id);
       if (token === undefined) return null;
-      return { roles: new Set([token.role]), name: `token ${token.label}`, ...ownsNothing };
+      return { roles: rolesOfToken(token, guard.settings()), name: `token ${token.label}`, ...ownsNothing };
     }
     case "person": {
       if (!isIssuerConfigured(identity, guard.settings())) return null;
@@ -167,6 +167,16 @@ export async function callerOf(
       return { roles: held, name: identity.user, owner: ownerOfNew, owns, person: identity };
     }
   }
+}
+
+/** A token that a person signed in for has the role that it was issued with, as long as they have it. */
+function rolesOfToken({ role, identity }: AdminTokenRecord, settings: AdminSettings): ReadonlySet<Role> {
+  if (identity === null) return new Set([role]);
+  // Written when it was issued, and when the person signed in again.
+  const person = JSON.parse(identity) as PersonIdentity;
+  const held = isIssuerConfigured(person, settings) ? rolesOf(person, settings) : new Set<Role>();
+  if (held.has("admin")) return new Set([role]);
+  return new Set(held.has("viewer") ? ["viewer"] : []);
 }
 
 /** Before it is known what they call. */

@@ -84,7 +84,13 @@ export async function refreshSignIn(
   settings: AdminSettings,
 ): Promise<void> {
   const name = personName(person);
-  await deps.store.admin.devices.updateIdentity(name, JSON.stringify(person));
+  const identity = JSON.stringify(person);
+  await deps.store.admin.devices.updateIdentity(name, identity);
+  for (const token of await deps.store.admin.listTokens()) {
+    if (token.identity === null || token.identity === identity || token.revokedAtMs !== null) continue;
+    if (personName(JSON.parse(token.identity) as PersonIdentity) === name)
+      await deps.store.admin.updateTokenIdentity(token.id, identity);
+  }
   await followSignIns(deps, settings, name);
 }
 

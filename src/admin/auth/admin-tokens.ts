@@ -21,9 +21,13 @@ export async function listAdminTokens({ store }: OperationContext): Promise<Admi
   return [first, ...(await store.admin.listTokens()).map(viewOf)];
 }
 
+interface NewAdminToken extends Pick<AdminTokenRecord, "label" | "role" | "createdBy"> {
+  readonly identity?: string | null;
+}
+
 export async function createAdminToken(
   { store, clock }: OperationContext,
-  { label, role, createdBy }: Pick<AdminTokenRecord, "label" | "role" | "createdBy">,
+  { label, role, createdBy, identity = null }: NewAdminToken,
 ): Promise<IssuedAdminTokenView> {
   const taken = (await listAdminTokens({ store, clock })).some(
     (token) => token.label === label && token.revoked_at === null,
@@ -40,6 +44,7 @@ export async function createAdminToken(
     createdBy,
     createdAtMs: clock.wallMs(),
     revokedAtMs: null,
+    identity,
   };
   await store.admin.insertToken(record);
   return { ...viewOf(record), token };

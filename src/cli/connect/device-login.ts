@@ -63,6 +63,15 @@ export async function findEndpoints(base: string): Promise<Endpoints> {
   return { authorization, token, revocation: typeof revocation === "string" ? revocation : null };
 }
 
+/** Where operators sign in, also at a gateway whose members get no keys, and which therefore describes no endpoints. */
+export function operatorEndpoints(base: string): Endpoints {
+  return {
+    authorization: `${base}/oauth/device_authorization`,
+    token: `${base}/oauth/token`,
+    revocation: null,
+  };
+}
+
 /** The page to sign in on must be the gateway's own: a browser is started with it. */
 export async function requestCode({ authorization }: Endpoints, clientId = keyClientId): Promise<DeviceCode> {
   const answer = await call(authorization, { client_id: clientId, device_name: hostname() });

@@ -103,7 +103,7 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
         ]);
       }),
 
-    insertToken: ({ id, label, role, hash, createdBy, createdAtMs }) =>
+    insertToken: ({ id, label, role, hash, createdBy, createdAtMs, identity }) =>
       changeTogether(function* () {
         yield* lockRevision();
         const taken = "SELECT 1 FROM admin_tokens WHERE label = $1::text AND revoked_at_ms IS NULL";
@@ -114,16 +114,20 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
           );
         }
         yield* query(
-          "INSERT INTO admin_tokens (id, label, role, hash, created_by, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6::int8)",
-          [id, label, role, hash, createdBy, createdAtMs],
+          "INSERT INTO admin_tokens (id, label, role, hash, created_by, created_at_ms, identity) VALUES ($1, $2, $3, $4, $5, $6::int8, $7)",
+          [id, label, role, hash, createdBy, createdAtMs, identity],
         );
       }),
 
     listTokens: () =>
       read<AdminTokenRecord>(
-        `SELECT id, label, role, hash, created_by AS "createdBy", created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs"
+        `SELECT id, label, role, hash, created_by AS "createdBy", created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs", identity
         FROM admin_tokens ORDER BY created_at_ms, id`,
       ),
+
+    async updateTokenIdentity(id, identity) {
+      await change("UPDATE admin_tokens SET identity = $1 WHERE id = $2", [identity, id]);
+    },
 
     async revokeToken(id, atMs) {
       await change(

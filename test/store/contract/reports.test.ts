@@ -319,6 +319,7 @@ describe("the admin's own records", () => {
         role: "viewer",
         hash: "cd34",
         createdBy: "ada",
+        identity: null,
         createdAtMs: 5,
       } as const;
       const second = { ...token, id: "adm_2", hash: "ef56", createdAtMs: 6, revokedAtMs: null };

@@ -1,6 +1,7 @@
 import type { Elysia } from "elysia";
 import { keyModes, modeOrigins } from "../../../base/key-attributes.ts";
 import { addressBlock } from "../../../limits/address.ts";
+import type { DeviceGrant } from "../../../store/device-records.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { originInBrowser } from "../../access/origin.ts";
 import type { AdminDeps } from "../../deps.ts";
@@ -9,14 +10,15 @@ import { answeringErrors } from "../../routes/mount.ts";
 import { refreshTokens } from "../sign-ins/refresh.ts";
 import { revokeToken } from "../sign-ins/revoke.ts";
 import type { TokenPair } from "../sign-ins/tokens.ts";
-import { beginGrant, codeSeconds, isSignInConfigured, pollSeconds } from "./device-grants.ts";
+import { beginGrant, codeSeconds, isSignInConfigured, issuesKeys, pollSeconds } from "./device-grants.ts";
 import { pollGrant } from "./device-keys.ts";
 import { type Form, formOf, invalidForm, oauthError, rejectGuess, shownName, tooMany } from "./oauth-form.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 const refreshGrant = "refresh_token";
-/** It gets a key; every other client signs in. */
+/** These get a key and an admin token; every other client signs in. */
 const keyClientId = "sluice-cli";
+const operatorClientId = "sluice-operator";
 /** How many codes one block of addresses can request per minute. */
 const maxRequests = 10;
 
@@ -34,23 +36,26 @@ type Work = (received: Received, deps: AdminDeps) => Promise<Response> | Respons
 
 /**
  * Mounts RFC 8628 (device authorization), RFC 7009 (revocation) and RFC 8414 (metadata) on both origins, without
- * authentication. They return 404 unless sign-in and `member_keys` are configured.
+ * authentication. They return 404 unless sign-in and `member_keys` are configured; operators need no `member_keys`.
  */
 export function mountDeviceFlow(app: Elysia, deps: AdminDeps): void {
   for (const mode of keyModes) {
     const guarded =
-      (work: Work) =>
+      (work: Work, isServed = issuesKeys) =>
       ({ request }: { readonly request: Request }) => {
-        if (!isSignInConfigured(deps.settings().admin))
-          return refusalResponse(notFound("sign-in configured here"));
+        if (!isServed(deps.settings().admin)) return noKeys();
         return answeringErrors(deps, () => work({ request, mode }, deps));
       };
     const base = modeOrigins[mode];
     app.get(base + metadataPath, guarded(metadata));
-    app.post(base + authorizationPath, guarded(authorize), { parse: "none" });
-    app.post(base + tokenPath, guarded(issueToken), { parse: "none" });
+    app.post(base + authorizationPath, guarded(authorize, isSignInConfigured), { parse: "none" });
+    app.post(base + tokenPath, guarded(issueToken, isSignInConfigured), { parse: "none" });
     app.post(base + revocationPath, guarded(revoke), { parse: "none" });
   }
+}
+
+function noKeys(): Response {
+  return refusalResponse(notFound("sign-in configured here"));
 }
 
 function metadata(received: Received, deps: AdminDeps): Response {
@@ -75,7 +80,8 @@ async function authorize(received: Received, deps: AdminDeps): Promise<Response>
   const form = await formOf(received.request);
   if (form === null) return invalidForm();
   const purpose = purposeOf(form);
-  const client = purpose === "key" ? null : clientName(form);
+  if (purpose !== "operator" && !issuesKeys(deps.settings().admin)) return noKeys();
+  const client = purpose === "sign_in" ? clientName(form) : null;
   const device = shownName(form.get("device_name"));
   const grant = await beginGrant(deps, { address, purpose, client, device, mode: received.mode });
   if (grant === null)
@@ -91,8 +97,10 @@ async function authorize(received: Received, deps: AdminDeps): Promise<Response>
   });
 }
 
-function purposeOf(form: Form): "key" | "sign_in" {
-  return form.get("client_id") === keyClientId ? "key" : "sign_in";
+function purposeOf(form: Form): DeviceGrant["purpose"] {
+  const client = form.get("client_id");
+  if (client === operatorClientId) return "operator";
+  return client === keyClientId ? "key" : "sign_in";
 }
 
 /** Claude Code sends no client id, but a surface. */
@@ -106,6 +114,8 @@ async function issueToken({ request }: Received, deps: AdminDeps): Promise<Respo
   const form = await formOf(request);
   if (form === null) return invalidForm();
   const grantType = form.get("grant_type");
+  const isForOperator = grantType === deviceGrant && purposeOf(form) === "operator";
+  if (!isForOperator && !issuesKeys(deps.settings().admin)) return noKeys();
   if (grantType === refreshGrant) return refresh(form, address, deps);
   if (grantType !== deviceGrant) {
     return oauthError("unsupported_grant_type", `The grant_type must be ${deviceGrant} or ${refreshGrant}.`);
@@ -113,6 +123,8 @@ async function issueToken({ request }: Received, deps: AdminDeps): Promise<Respo
   const deviceCode = form.get("device_code");
   if (deviceCode === undefined) return oauthError("invalid_request", "`device_code` is missing.");
   const polled = await pollGrant(deps, deviceCode, purposeOf(form), address);
+  if ("operatorToken" in polled)
+    return json({ access_token: polled.operatorToken, token_type: "Bearer", role: polled.role });
   if ("secret" in polled) return json({ access_token: polled.secret, token_type: "Bearer" });
   if ("access" in polled) return tokensResponse(polled, deps);
   const guess = polled.isUnknown ? rejectGuess(deps, address) : null;

@@ -11,6 +11,7 @@ import type { AdminDeps } from "../../deps.ts";
 import { membersKey } from "../../keys/members-key.ts";
 import { checkSignIn } from "../sign-ins/sign-in-key.ts";
 import { ownCaller } from "./device-keys.ts";
+import { operatorRole } from "./operator-token.ts";
 
 /**
  * RFC 8628: a terminal shows a code, a signed-in person approves it on a page, and the terminal receives a key, or is
@@ -27,8 +28,13 @@ const letters = "BCDFGHJKLMNPQRSTVWXZ";
 const codeLength = 8;
 const codeAttempts = 3;
 
-export function isSignInConfigured({ oidc, userHeader, memberKeys }: AdminSettings): boolean {
-  return (oidc !== null || userHeader !== null) && memberKeys.length > 0;
+/** People can sign in. What programs get in their name also needs `member_keys`, but for operators. */
+export function isSignInConfigured({ oidc, userHeader }: AdminSettings): boolean {
+  return oidc !== null || userHeader !== null;
+}
+
+export function issuesKeys(settings: AdminSettings): boolean {
+  return isSignInConfigured(settings) && settings.memberKeys.length > 0;
 }
 
 type Deps = Pick<AdminDeps, "store" | "clock" | "settings" | "keys">;
@@ -122,7 +128,8 @@ export async function decideGrant(
   }
   const grant = await findGrant(deps, caller, typed);
   if (state === "approved") {
-    if (grant.purpose === "key") await membersKey(deps, ownCaller(person), {});
+    if (grant.purpose === "operator") operatorRole(person, deps.settings().admin);
+    else if (grant.purpose === "key") await membersKey(deps, ownCaller(person), {});
     else rejectOtherMode(await checkSignIn(deps, person), grant, ownOrigin);
   }
   const decision = { state, identity: JSON.stringify(person), nowMs: deps.clock.wallMs() };

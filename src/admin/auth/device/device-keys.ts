@@ -10,6 +10,7 @@ import { creationDetail } from "../../key-terms/change-detail.ts";
 import { createMembersKey } from "../../keys/members-key.ts";
 import { beginSignIn } from "../sign-ins/begin.ts";
 import type { TokenPair } from "../sign-ins/tokens.ts";
+import { issueOperatorToken, type OperatorToken } from "./operator-token.ts";
 
 /** The caller as a plain member: whatever their role, this flow creates a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
@@ -31,7 +32,7 @@ interface RejectedPoll {
   readonly isUnknown: boolean;
 }
 
-export type PollResult = IssuedKey | TokenPair | RejectedPoll;
+export type PollResult = IssuedKey | TokenPair | OperatorToken | RejectedPoll;
 
 /** Handles a terminal's poll: returns the key or the tokens once, or the reason why there are none. */
 export async function pollGrant(
@@ -65,6 +66,7 @@ export async function pollGrant(
   // Written when it was approved.
   const person = JSON.parse(identity) as PersonIdentity;
   try {
+    if (grant.purpose === "operator") return await issueOperatorToken(deps, person, { ...grant, address });
     if (grant.purpose === "sign_in") return await beginSignIn(deps, person, { ...grant, address });
     return await issueTo(deps, person, { label: grant.device, address });
   } catch (error) {

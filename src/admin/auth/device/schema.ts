@@ -11,7 +11,7 @@ export const deviceView = Type.Object({
   state: oneOf(["pending", "approved", "denied"]),
   address: text("The address of the terminal."),
   is_own_address: flag("Whether this call comes from the same address."),
-  purpose: oneOf(["key", "sign_in"]),
+  purpose: oneOf(["key", "sign_in", "operator"]),
   client: nullable(
     text("The program that requests a sign-in, by the name that it sends. This is not verified."),
   ),

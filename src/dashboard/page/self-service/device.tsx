@@ -63,7 +63,7 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
     onDecided(await api.post<DeviceView>(`/device/${verb}`, { user_code: device.user_code }));
   const approve = useSubmit(decide("approve"));
   const [isDenying, deny] = useAction(decide("deny"));
-  const texts = device.purpose === "key" ? keyTexts : signInTexts;
+  const texts = { key: keyTexts, sign_in: signInTexts, operator: operatorTexts }[device.purpose];
   if (device.state === "approved") return <Outcome title="Approved">{texts.approved}</Outcome>;
   if (device.state === "denied") return <Outcome title="Denied">{texts.denied}</Outcome>;
   return (
@@ -71,8 +71,8 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
       <PageHead title={`${texts.title}: ${device.user_code}`} />
       <form class="card stack" onSubmit={approve.onSubmit}>
         <p>
-          {device.purpose === "key" ? "A terminal at " : <strong>{device.client ?? "A program"}</strong>}
-          {device.purpose === "key" ? "" : " on "}
+          {device.purpose === "sign_in" ? <strong>{device.client ?? "A program"}</strong> : "A terminal at "}
+          {device.purpose === "sign_in" ? " on " : ""}
           <strong>{device.address}</strong>
           {device.device === null ? "" : `, which calls itself “${device.device}”,`} {texts.wants},{" "}
           {moment(device.requested_at)}.
@@ -113,6 +113,19 @@ const keyTexts = {
   risk: "they would get a key that spends your credit.",
   approved: "Go back to your terminal: it receives the key now.",
   denied: "The terminal receives no key.",
+};
+
+const operatorTexts = {
+  title: "Operate from a terminal",
+  wants: "requested an admin token with your role",
+  began: (
+    <>
+      ran <code>sluice login --operator</code> yourself
+    </>
+  ),
+  risk: "they would operate this gateway with your role.",
+  approved: "Go back to your terminal: it receives the token now.",
+  denied: "The terminal receives no token.",
 };
 
 const signInTexts = {

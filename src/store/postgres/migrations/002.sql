@@ -3,6 +3,9 @@ ALTER TABLE device_grants ADD COLUMN purpose text NOT NULL DEFAULT 'key';
 ALTER TABLE device_grants ADD COLUMN client text;
 ALTER TABLE device_grants ADD COLUMN mode text NOT NULL DEFAULT 'credit';
 
+-- The person who signed in for a token, as JSON: it can do no more than they can now. NULL for a token that was created.
+ALTER TABLE admin_tokens ADD COLUMN identity text;
+
 -- 1 for the one key that all sign-ins of a person use.
 ALTER TABLE signed_in_keys ADD COLUMN is_for_sign_ins int NOT NULL DEFAULT 0;
 CREATE UNIQUE INDEX signed_in_keys_for_sign_ins ON signed_in_keys (person) WHERE is_for_sign_ins = 1;
