@@ -2,14 +2,7 @@ import type { KeyMode } from "../base/key-attributes.ts";
 import type { StepDown } from "../base/money/bound.ts";
 import { type CallerLabels, type KeptLabels, readLabels, tagPrefix } from "../base/requests/labels.ts";
 import type { CapTotals, ValueCapRecord, ValueRaise, ValueTotals } from "../store/store.ts";
-import {
-  Cap,
-  type CapGroup,
-  type CountedModels,
-  countedModels,
-  coversCounted,
-  type LabelledItem,
-} from "./cap.ts";
+import { Cap, type CapGroup, type CountedModels, coversCounted, type LabelledItem } from "./cap.ts";
 
 /** What is held or charged, and whose it is. */
 export interface ValuedItem extends LabelledItem {
@@ -37,6 +30,8 @@ const nothingCounted: Omit<CapTotals, "no"> = { periodStartMs: 0, used: 0 };
 /** A cap that counts each value of a label apart, or one of them. */
 class ValueCap implements CapGroup {
   #record: ValueCapRecord;
+  /** Common to the caps that differ in their value alone. */
+  family: string;
   /** Values that count something, or have. */
   readonly #counters = new Map<string, Cap>();
   readonly #raises = new Map<string, ValueRaise>();
@@ -45,6 +40,7 @@ class ValueCap implements CapGroup {
 
   constructor(record: ValueCapRecord) {
     this.#record = record;
+    this.family = familyOf(record);
   }
 
   get record(): ValueCapRecord {
@@ -53,6 +49,7 @@ class ValueCap implements CapGroup {
 
   set record(record: ValueCapRecord) {
     this.#record = record;
+    this.family = familyOf(record);
     for (const counter of this.#counters.values()) counter.record = record;
   }
 
@@ -144,7 +141,9 @@ export class ValueCaps {
   readonly #byNo = new Map<number, ValueCap>();
   #each: readonly ValueCap[] = [];
   /** Caps of one value, by their label and value: there may be many. */
-  #fixed = new Map<string, readonly ValueCap[]>();
+  #fixed: ReadonlyMap<string, ReadonlyMap<string | null, readonly ValueCap[]>> = new Map();
+  /** The keys and accounts within which each tag is counted, by its name; `''` stands for all. */
+  readonly #tagScopes = new Map<string, Set<string>>();
   /** Families and values that have a cap of their own. */
   #replaced = new Set<string>();
 
@@ -174,11 +173,22 @@ export class ValueCaps {
       if (cap !== known) added.push(cap);
     }
     const all = [...this.#byNo.values()];
+    this.#tagScopes.clear();
+    for (const { record } of all) this.#countTag(record);
     const fixed = all.filter(({ record }) => record.value !== null);
-    this.#each = all.filter(({ record }) => record.value === null);
-    this.#fixed = Map.groupBy(fixed, ({ record: { label, value } }) => `${label} ${value}`);
+    this.#each = inOrder(all.filter(({ record }) => record.value === null));
+    const byLabel = Map.groupBy(fixed, ({ record }) => record.label);
+    this.#fixed = new Map(
+      [...byLabel].map(([label, caps]) => [label, Map.groupBy(caps, ({ record }) => record.value)]),
+    );
     this.#replaced = new Set(fixed.map(({ record }) => familyOf(record) + record.value));
     return added;
+  }
+
+  #countTag({ label, keyId, accountId }: ValueCapRecord): void {
+    if (!label.startsWith(tagPrefix)) return;
+    const scopes = this.#tagScopes.getOrInsertComputed(label.slice(tagPrefix.length), () => new Set());
+    scopes.add(keyId ?? accountId ?? "");
   }
 
   /** The counters of a hold or a charge. Without labels it falls under none: it is the gateway's own, or older than they are. */
@@ -190,7 +200,7 @@ export class ValueCaps {
       const value = labelValue(record.label, labels) ?? (record.isOptional ? "" : null);
       if (value === null || (record.value !== null && record.value !== value)) return [];
       const counter = cap.counter(value);
-      counter.isReplaced = record.value === null && this.#replaced.has(familyOf(record) + value);
+      counter.isReplaced = record.value === null && this.#replaced.has(cap.family + value);
       return counter;
     });
   }
@@ -208,23 +218,31 @@ export class ValueCaps {
 
   /** The names of tags that are counted for a key: its own tags stand there, whatever a client sends. */
   countedTags({ keyId, accountId }: Pick<ValuedItem, "keyId" | "accountId">): readonly string[] {
-    return [...this.#byNo.values()]
-      .filter(({ record }) => record.label.startsWith(tagPrefix) && isWithin(record, keyId, accountId))
-      .map(({ record }) => record.label.slice(tagPrefix.length));
+    return [...this.#tagScopes]
+      .filter(([, scopes]) => scopes.has("") || scopes.has(keyId) || scopes.has(accountId))
+      .map(([name]) => name);
   }
 
   /** In the order of their bounds. */
-  #applying(item: ValuedItem, mode: KeyMode, { owner, user, tags }: KeptLabels): readonly ValueCap[] {
-    const models = countedModels(item);
-    const fixed = (label: string, value: string | null) => this.#fixed.get(`${label} ${value}`) ?? [];
-    const ofTags = Object.entries(tags).flatMap(([name, value]) => fixed(tagPrefix + name, value));
-    return [...this.#each, ...fixed("owner", owner), ...fixed("user", user), ...ofTags]
-      .filter((cap) => isWithin(cap.record, item.keyId, item.accountId) && cap.covers(mode, models))
-      .toSorted(
-        (one, other) =>
-          bounds.indexOf(boundOf(one.record.label)) - bounds.indexOf(boundOf(other.record.label)),
-      );
+  #applying(item: ValuedItem, mode: KeyMode, labels: KeptLabels): readonly ValueCap[] {
+    const models = { model: item.model, fallbackFrom: labels.fallbackFrom };
+    const applies = (cap: ValueCap) =>
+      isWithin(cap.record, item.keyId, item.accountId) && cap.covers(mode, models);
+    const each = this.#each.filter(applies);
+    const fixed = this.#fixedOf(labels).filter(applies);
+    return fixed.length === 0 ? each : inOrder([...each, ...fixed]);
   }
+
+  #fixedOf(labels: KeptLabels): readonly ValueCap[] {
+    const found: ValueCap[] = [];
+    for (const [label, byValue] of this.#fixed) found.push(...(byValue.get(labelValue(label, labels)) ?? []));
+    return found;
+  }
+}
+
+function inOrder(caps: readonly ValueCap[]): readonly ValueCap[] {
+  const placeOf = ({ record }: ValueCap) => bounds.indexOf(boundOf(record.label));
+  return caps.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 function isWithin(record: ValueCapRecord, keyId: string, accountId: string): boolean {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import type { CapDetailView } from "../../src/admin/caps/schema.ts";
 import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { isSoak } from "../support/effort.ts";
 import { answerFrom } from "../support/fixtures.ts";
@@ -48,6 +49,55 @@ withPostgres(() => {
     const { charges, after } = await race(key);
     expect(after.tokens.reserved).toBe(0);
     expect(sumOf(charges)).toBe(after.tokens.used);
+  }, 120_000);
+
+  test("three caps by value that bind each of 1,000 racers admit and charge exactly what they cover", async () => {
+    const probe = "u00";
+    const sent = (n: number) => ({ ...body, user: `u${10 + (n % 50)}` });
+    const held = await heldForOne({}, ({ credits }) => credits.reserved, { ...body, user: probe });
+    const owing = { mode: "credit", postpaid: true };
+    const accounts = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        admin<{ id: string }>("/accounts", { ...owing, label: `racers ${n}` }),
+      ),
+    );
+    const keys = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        admin<TestKey>("/keys", {
+          account: accounts[n % 12]?.id,
+          owner: `p${n % 10}`,
+          tags: { project: "atlas" },
+        }),
+      ),
+    );
+    const times = (count: number) => ({ limit: Math.round(held * count * 1e9) / 1e9, period: "month" });
+    // 50 end users could have 150 requests together, and the 10 owners 120.
+    const caps = await Promise.all([
+      admin<CapDetailView>("/caps", { ...times(3), each: "user", optional: true }),
+      admin<CapDetailView>("/caps", { ...times(12), each: "owner" }),
+      admin<CapDetailView>("/caps", { ...times(100), tag: "project=atlas" }),
+    ]);
+    await everywhere((node) => Promise.all(keys.map((key) => known(node, key))));
+    const racer = (n: number) => ({ key: keys[n % 40] as TestKey, body: sent(n) });
+    await raceFor(100, racer);
+    const charges = (await Promise.all(keys.map(chargesOf))).flat();
+    expect(charges).toHaveLength(100);
+    const used = await Promise.all(
+      caps.map(async ({ id }) => {
+        const { used_by } = await nodes.first.cliJson<CapDetailView>("caps", "show", id);
+        // The other tests' requests name no end user, and count together.
+        return used_by.filter(({ value }) => value !== null && value !== probe);
+      }),
+    );
+    for (const values of used)
+      expect(values.reduce((sum, value) => sum + Math.round(value.used * 1e9), 0)).toBe(sumOf(charges));
+    const perCall = sumOf(charges) / 100;
+    const callsOf = (values: CapDetailView["used_by"] = []) =>
+      values.map((value) => Math.round(value.used * 1e9) / perCall);
+    expect(Math.max(...callsOf(used[0]))).toBeLessThanOrEqual(3);
+    expect(Math.max(...callsOf(used[1]))).toBeLessThanOrEqual(12);
+    expect(callsOf(used[2])).toEqual([100]);
+    for (const { id } of caps) await nodes.first.cliJson("caps", "remove", id, "--yes");
   }, 120_000);
 
   test("a rate limit is the same for all of them together", async () => {
@@ -204,11 +254,15 @@ function sumOf(charges: readonly EntryView[]): number {
 }
 
 /** What one request of the race sets aside while it runs. */
-async function heldForOne(options: KeyOptions, read: (summary: Summary) => number): Promise<number> {
+async function heldForOne(
+  options: KeyOptions,
+  read: (summary: Summary) => number,
+  sent: object = body,
+): Promise<number> {
   const gate = Promise.withResolvers<void>();
   provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
   const probe = await nodes.first.createKey(options);
-  const probing = ask(nodes.first, path, { key: probe, body });
+  const probing = ask(nodes.first, path, { key: probe, body: sent });
   await waitFor(() => provider.requests.length === 1, "the probe to be asked");
   const held = read(await summaryOf(probe));
   gate.resolve();
@@ -217,32 +271,51 @@ async function heldForOne(options: KeyOptions, read: (summary: Summary) => numbe
   return held;
 }
 
+/** Calls the admin API of the first node. */
+async function admin<Answer>(path: string, sent: object): Promise<Answer> {
+  const response = await nodes.first.request(`/admin/api/v1${path}`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+    body: sent,
+  });
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+  return (await response.json()) as Answer;
+}
+
 /** All at once on every node, with the provider's answers held back until everybody knows whether it was admitted. */
-async function race(key: TestKey): Promise<{ charges: readonly EntryView[]; after: Summary }> {
+async function raceFor(
+  admitted: number,
+  racer: (n: number) => { readonly key: TestKey; readonly body: object },
+): Promise<void> {
   const gate = Promise.withResolvers<void>();
   provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
   const total = racersPerNode * nodes.all.length;
   const refused: number[] = [];
   const giveUpAtMs = performance.now() + 60_000;
-  const runRacer = async (node: Sluice): Promise<number> => {
+  const runRacer = async (node: Sluice, n: number): Promise<number> => {
     for (let wasUnanswered = false; ; await Bun.sleep(100)) {
-      const { status } = await node.request(path, { key, body });
+      const { status } = await node.request(path, racer(n));
       wasUnanswered ||= status === 503;
       // The hold of a racer that gave up is released in a moment, for the racers that still try.
       const mayAskAgain =
-        status === 503 || (wasUnanswered && status === 429 && provider.requests.length < 10);
+        status === 503 || (wasUnanswered && status === 429 && provider.requests.length < admitted);
       if (mayAskAgain && performance.now() < giveUpAtMs) continue;
       if (status !== 200) refused.push(status);
       return status;
     }
   };
-  const racing = nodes.all.flatMap((node) => Array.from({ length: racersPerNode }, () => runRacer(node)));
-  await waitFor(() => refused.length === total - 10, "all but ten to be refused", 90_000);
-  expect(provider.requests).toHaveLength(10);
+  const racing = nodes.all.flatMap((node, place) =>
+    Array.from({ length: racersPerNode }, (_, n) => runRacer(node, place * racersPerNode + n)),
+  );
+  await waitFor(() => refused.length === total - admitted, "all but those admitted to be refused", 90_000);
+  expect(provider.requests).toHaveLength(admitted);
   expect(new Set(refused)).toEqual(new Set([429]));
   gate.resolve();
   const statuses = await Promise.all(racing);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(admitted);
+}
+
+async function race(key: TestKey): Promise<{ charges: readonly EntryView[]; after: Summary }> {
+  await raceFor(10, () => ({ key, body }));
   const charges = await chargesOf(key);
   expect(charges).toHaveLength(10);
   return { charges, after: await summaryOf(key) };

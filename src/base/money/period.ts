@@ -13,11 +13,21 @@ export function periodStart(period: BudgetPeriod, nowMs: number): number {
       return utcDay(nowMs) * msPerDay;
     case "week":
       return (Math.floor((utcDay(nowMs) - firstMonday) / 7) * 7 + firstMonday) * msPerDay;
-    case "month": {
-      const date = new Date(nowMs);
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
-    }
+    case "month":
+      return monthStart(nowMs);
   }
+}
+
+/** Each charge asks for it some ten times, and a date takes 100 ns. */
+let knownMonth = { startMs: 0, endMs: 0 };
+
+function monthStart(nowMs: number): number {
+  if (nowMs < knownMonth.startMs || nowMs >= knownMonth.endMs) {
+    const date = new Date(nowMs);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    knownMonth = { startMs: Date.UTC(year, month, 1), endMs: Date.UTC(year, month + 1, 1) };
+  }
+  return knownMonth.startMs;
 }
 
 /** When the budget is fresh again; null when it never is. */

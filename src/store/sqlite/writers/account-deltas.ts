@@ -4,11 +4,11 @@ import { periodStart } from "../../../base/money/period.ts";
 import { query, type Work } from "../../query.ts";
 import type { ChargeEntry } from "../../records.ts";
 import { raiseRevision } from "../../tables/revision.ts";
-import { chargedValue, countsRow } from "../../tables/value-cap-table.ts";
 import { laterUsed } from "../later-used.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { perform, sqliteText } from "../queries.ts";
 import { otherAccount, type WrittenKey } from "./entry-writer.ts";
+import { ValueCapWriter } from "./value-cap-writer.ts";
 
 interface Delta {
   /** The key that charged last; the account may have more. */
@@ -117,32 +117,41 @@ WHERE no = ?4 AND posted - ?1 >= floor`;
  * so a cap that an operator just created counts charges that the gateway decided before it knew of it.
  */
 export class CapWriter {
-  readonly #any: Statement<{ any: number; anyByValue: number }, []>;
+  readonly #any: Statement<{ any: number; revision: number }, []>;
   readonly #count: Statement;
-  readonly #countValues: Statement;
+  readonly #values: ValueCapWriter;
   #hasCaps = false;
-  #hasValueCaps = false;
 
   constructor(database: Database) {
-    this.#any = database.query(
-      "SELECT EXISTS (SELECT 1 FROM caps) AS any, EXISTS (SELECT 1 FROM value_caps) AS anyByValue",
-    );
+    this.#any = database.query("SELECT EXISTS (SELECT 1 FROM caps) AS any, revision FROM state");
     this.#count = database.query(countCharge);
-    this.#countValues = database.query(countValues);
+    this.#values = new ValueCapWriter(database);
   }
 
   /** Before the first charge of a batch. */
   begin(): void {
     const found = this.#any.get();
-    this.#hasCaps = found?.any === 1;
-    this.#hasValueCaps = found?.anyByValue === 1;
+    assert(found !== null, "the state has one row");
+    this.#hasCaps = found.any === 1;
+    this.#values.begin(found.revision);
   }
 
-  add({ no, accountNo }: WrittenKey, { model, labels, charged, countedAtMs }: ChargeEntry): void {
-    if (!this.#hasCaps && !this.#hasValueCaps) return;
+  add(key: WrittenKey, charge: ChargeEntry): void {
+    this.#values.add(key, charge);
+    if (!this.#hasCaps) return;
+    const { model, labels, charged, countedAtMs } = charge;
     const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, countedAtMs));
-    if (this.#hasCaps) this.#count.run(no, accountNo, model, charged, ...starts, labels);
-    if (this.#hasValueCaps) this.#countValues.run(no, accountNo, model, charged, ...starts, labels);
+    this.#count.run(key.no, key.accountNo, model, charged, ...starts, labels);
+  }
+
+  /** Must run inside the batch's transaction, after its charges. */
+  write(): void {
+    this.#values.write();
+  }
+
+  /** Call it after a rollback. */
+  forget(): void {
+    this.#values.forget();
   }
 }
 
@@ -153,14 +162,3 @@ UPDATE caps SET
   used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
   period_start_ms = max(period_start_ms, ${start})
 WHERE (key_no = ?1 OR account_no = ?2) AND (sluice_covers(models, ?3) OR sluice_covers(models, ?8 ->> 'fallback_from'))`);
-
-/** A charge as a row of `counted_charges`, for the conditions of caps by value. */
-const countValues = sqliteText(`
-WITH e AS (SELECT ?1 AS key_no, ?2 AS account_no, ?3 AS model, ?8 AS labels, ?8 ->> 'fallback_from' AS fallback_from)
-INSERT INTO cap_values (cap_no, value, period_start_ms, used)
-SELECT c.no, ${chargedValue}, CASE c.period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END, ?4
-FROM value_caps c, e WHERE ${countsRow("e", "e.account_no")}
-ON CONFLICT (cap_no, value) DO UPDATE SET
-  used = CASE WHEN excluded.period_start_ms = period_start_ms THEN used + ?4
-    WHEN excluded.period_start_ms > period_start_ms THEN ?4 + ${laterUsed("later_used", ">= excluded.period_start_ms")} ELSE used END,
-  period_start_ms = max(period_start_ms, excluded.period_start_ms)`);

@@ -119,6 +119,7 @@ export class SqliteWriter implements BatchWriter {
       this.#rates.forget();
       this.#deltas.forget();
       this.#keySums.forget();
+      this.#caps.forget();
       this.#attempts.clear();
       // A transaction that could not be rolled back may still be committed.
       const reason = this.#database.inTransaction ? "damaged" : failureReason(codeOf(error));
@@ -138,6 +139,7 @@ export class SqliteWriter implements BatchWriter {
     this.#turns.makeRoom();
     this.#deltas.write();
     this.#keySums.write();
+    this.#caps.write();
     this.#attempts.write();
     this.#attempts.clear();
   }
