@@ -18,6 +18,8 @@ export interface Reports {
   usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedTotals[]>;
   /** A page of these groups, and the total of all groups. */
   usagePage(dimensions: readonly string[], query: GroupPageQuery): Promise<GroupPage>;
+  /** Only steps with requests, in order. */
+  usageSeries(dimensions: readonly string[], query: SeriesQuery): Promise<readonly SeriesTotals[]>;
   /** How many requests of each step fell into each latency band, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
@@ -104,6 +106,19 @@ export interface GroupPageQuery extends TimeRange, UsageFilter {
   readonly order: "name" | "worth";
   readonly skip: number;
   readonly limit: number;
+}
+
+/** Some groups over time. */
+export interface SeriesQuery extends TimeRange, UsageFilter {
+  readonly step: "hour" | "day";
+  /** The values of the groups. */
+  readonly series: readonly (readonly (string | null)[])[];
+}
+
+export interface SeriesTotals extends UsageTotals {
+  readonly startMs: number;
+  /** The place of the group in `series`. */
+  readonly place: number;
 }
 
 export interface GroupPage {

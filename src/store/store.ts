@@ -56,7 +56,7 @@ export type * from "./sign-in-records.ts";
 export type * from "./storage.ts";
 export { StoreError, type StoreErrorReason } from "./store-error.ts";
 export type * from "./usage-totals.ts";
-export { cachedInputShare, errorRate, sumTotals } from "./usage-totals.ts";
+export { cachedInputShare, errorRate, sumTotals, totalsWithout } from "./usage-totals.ts";
 export type * from "./value-cap-records.ts";
 
 /**

@@ -60,6 +60,13 @@ export function sumTotals(all: Iterable<UsageTotals>): UsageTotals {
   return sum;
 }
 
+/** What is left of the whole without a part of it. */
+export function totalsWithout(whole: UsageTotals, part: UsageTotals): UsageTotals {
+  const rest = zeroTotals();
+  for (const name of totalNames) rest[name] = whole[name] - part[name];
+  return rest;
+}
+
 /** The share of the input that came from a cache; null if there was no input. */
 export function cachedInputShare({ inputTokens, cachedInputTokens }: UsageTotals): number | null {
   return inputTokens === 0 ? null : cachedInputTokens / inputTokens;

@@ -4,6 +4,7 @@ import {
   type GroupPageQuery,
   type Reports,
   sumTotals,
+  totalsWithout,
   type UsageTotals,
 } from "../../store/store.ts";
 import type { ChartStep, UsageChartView } from "./schema.ts";
@@ -11,14 +12,23 @@ import { usageTotalsView } from "./usage-totals-view.ts";
 
 type ChartQuery = Omit<GroupPageQuery, "order" | "skip" | "limit">;
 
+interface ChartRequest {
+  /** No dimension of time. */
+  readonly by: readonly string[];
+  readonly step: ChartStep;
+  readonly namesOf: Namer;
+  /** The largest groups, if the report has read them: as many as there are, or eight. */
+  readonly largest: readonly GroupedTotals[] | undefined;
+}
+
 /** The largest groups have a series of their own; the rest is one more. */
-const largestGroups = 8;
+export const largestGroups = 8;
 const thursdayToMonday = 3 * msPerDay;
 
-/** The largest groups over time, and the total of the period before, for comparison. `by` has no dimension of time. */
+/** The largest groups over time, and the total of the period before, for comparison. */
 export async function usageChart(
   reports: Reports,
-  { by, step, namesOf }: { by: readonly string[]; step: ChartStep; namesOf: Namer },
+  { by, step, namesOf, largest: known }: ChartRequest,
   query: ChartQuery,
 ): Promise<UsageChartView> {
   const { sinceMs, untilMs } = query;
@@ -26,40 +36,36 @@ export async function usageChart(
   const steps = stepsBetween(start, step, sinceMs, untilMs);
   const earlier = { ...query, sinceMs: Math.max(0, 2 * sinceMs - untilMs), untilMs: sinceMs };
   const unit = step === "hour" ? "hour" : "day";
-  const largest = by.length === 0 ? [] : await largestOf(reports, by, query);
-  const all = { order: "name", skip: 0, limit: Number.POSITIVE_INFINITY } as const;
-  const { groups } = await reports.usagePage([unit, ...by], { ...query, ...all });
-  const before = await reports.usageInSteps({ ...earlier, stepMs: unit === "hour" ? msPerHour : msPerDay });
+  const largest =
+    by.length === 0 ? [] : (known ?? (await largestOf(reports, by, query))).slice(0, largestGroups);
+  const unitMs = unit === "hour" ? msPerHour : msPerDay;
+  const series = largest.map(({ groups }) => groups);
+  const ofSeries = await reports.usageSeries(by, { ...query, step: unit, series });
+  const ofAll = await reports.usageInSteps({ ...query, stepMs: unitMs });
+  const before = await reports.usageInSteps({ ...earlier, stepMs: unitMs });
   const nameOf = await namesOf(largest, by);
-  // The last one is the rest, or everything without a grouping.
-  const series = [...largest.map((group) => group.groups), by.length === 0 ? [] : null];
-  const places = new Map(series.map((values, place) => [JSON.stringify(values), place]));
-  const placeOfStep = new Map(steps.map((ms, place) => [ms, place]));
-  const cells: UsageTotals[][][] = series.map(() => steps.map(() => []));
-  for (const {
-    groups: [time, ...values],
-    ...totals
-  } of groups) {
-    const place = places.get(JSON.stringify(values)) ?? series.length - 1;
-    const at = placeOfStep.get(start(Date.parse(time ?? "")));
-    if (at !== undefined) cells[place]?.[at]?.push(totals);
-  }
+  const perStep = (rows: readonly (UsageTotals & { readonly startMs: number })[]) => {
+    const byStep = Map.groupBy(rows, ({ startMs }) => start(startMs));
+    return steps.map((ms) => sumTotals(byStep.get(ms) ?? []));
+  };
+  const parts = series.map((_, place) => perStep(ofSeries.filter((row) => row.place === place)));
+  const rest = perStep(ofAll).map((whole, at) =>
+    totalsWithout(whole, sumTotals(parts.map((part) => part[at] ?? whole))),
+  );
   const earlierSteps = stepsBetween(start, step, earlier.sinceMs, earlier.untilMs);
   return {
     step,
     at: steps.map((ms) => ms / 1000),
-    series: series.flatMap((values, place) => {
-      const sums = (cells[place] ?? []).map(sumTotals);
-      if (values === null && sums.every(isEmpty)) return [];
-      const name = values === null ? "the rest" : values.length === 0 ? "all" : values.map(nameOf).join(", ");
-      return [
-        {
-          group: values === null || values.length === 0 ? null : values.map((value) => value ?? ""),
-          name,
-          points: sums.map(pointOf),
-        },
-      ];
-    }),
+    series: [
+      ...series.map((values, place) => ({
+        group: values.map((value) => value ?? ""),
+        name: values.map(nameOf).join(", "),
+        points: (parts[place] ?? []).map(pointOf),
+      })),
+      ...(by.length > 0 && rest.every(isEmpty)
+        ? []
+        : [{ group: null, name: by.length === 0 ? "all" : "the rest", points: rest.map(pointOf) }]),
+    ],
     before: steps.map((_, at) =>
       pointOf(sumTotals(before.filter(({ startMs }) => start(startMs) === earlierSteps[at]))),
     ),

@@ -6,7 +6,7 @@ import type { OperationContext } from "../context.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { type ChosenRange, iso } from "../moments.ts";
 import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
-import { stepFor, usageChart } from "./usage-chart.ts";
+import { largestGroups, stepFor, usageChart } from "./usage-chart.ts";
 import { usageRow, usageTotalsView } from "./usage-totals-view.ts";
 import { type ComparedModel, comparisonDocument } from "./what-if.ts";
 
@@ -56,11 +56,17 @@ export async function usageReport(
   const pageQuery = { ...range, keyId, accountId, signal, order, skip, limit } as const;
   const { groups, count, total } = await context.store.reports.usagePage(by, pageQuery);
   const nameOf = await namesOf(groups, by);
+  const ofChart = by.filter((name) => !timeDimensions.has(name));
+  const hasLargest =
+    order === "worth" && skip === 0 && limit >= largestGroups && ofChart.length === by.length;
   const chart =
     step &&
     (await usageChart(
       context.store.reports,
-      { by: by.filter((name) => !timeDimensions.has(name)), step: stepFor(step, sinceMs, untilMs), namesOf },
+      {
+        ...{ by: ofChart, step: stepFor(step, sinceMs, untilMs), namesOf },
+        largest: hasLargest ? groups : undefined,
+      },
       { ...range, keyId, accountId, signal },
     ));
   return {

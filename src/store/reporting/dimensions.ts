@@ -20,6 +20,8 @@ export interface Dimension {
   of(time: TimeColumn, argument?: string): string;
   /** The SQL expression to display for a value. The empty text is shown as null. */
   shown?(value: string): string;
+  /** The SQL expression of `of` for a value that is shown. */
+  stored?(shown: string): string;
   /** Formats a value that the database returned. */
   text?(value: string | number): string;
 }
@@ -47,6 +49,7 @@ const dimensions = {
     needs: ["key"],
     of: () => "key_no",
     shown: (value) => `(SELECT id FROM keys WHERE no = ${value})`,
+    stored: (shown) => `(SELECT no FROM keys WHERE id = ${shown})`,
   },
   // What was stored before owners were counts for whom the key belongs to now.
   owner: {
@@ -57,6 +60,7 @@ const dimensions = {
     needs: ["row"],
     of: () => "account_no",
     shown: (value) => `(SELECT id FROM accounts WHERE no = ${value})`,
+    stored: (shown) => `(SELECT no FROM accounts WHERE id = ${shown})`,
   },
   model: { needs: [], of: () => "model" },
   provider: { needs: [], of: () => "provider" },

@@ -16,7 +16,7 @@ import { type Dimension, dimensionOf, timeSteps } from "./dimensions.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
 import { readStatements } from "./statement.ts";
-import { groupedUsage, latencyBands } from "./usage-sums.ts";
+import { groupedUsage, latencyBands, usageSeries } from "./usage-sums.ts";
 
 const hoursPerDay = msPerDay / msPerHour;
 
@@ -54,6 +54,11 @@ export function storedReports({ read, fold, compareCosts }: ReportQueries, entri
     async usagePage(names, query) {
       await fold();
       return groupedUsage(read, dimensionsOf(names), query);
+    },
+
+    async usageSeries(names, query) {
+      await fold();
+      return usageSeries(read, dimensionsOf(names), query);
     },
 
     async latencyInSteps(query) {

@@ -1,7 +1,14 @@
 import { msPerDay, msPerHour } from "../../base/clock.ts";
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { Parameters, type Query } from "../query.ts";
-import type { GroupPage, GroupPageQuery, LatencyBand, StepQuery } from "../reports.ts";
+import type {
+  GroupPage,
+  GroupPageQuery,
+  LatencyBand,
+  SeriesQuery,
+  SeriesTotals,
+  StepQuery,
+} from "../reports.ts";
 import { totalNames, type UsageTotals } from "../usage-totals.ts";
 import { type Detail, type Dimension, type TimeColumn, timeSteps } from "./dimensions.ts";
 import { bandOfColumn } from "./latency-bands.ts";
@@ -61,6 +68,46 @@ export async function groupedUsage(
   });
   const groups = await mapInTurns(page, shownOf, groupsPerTurn);
   return { groups, count: total?.groups ?? 0, total: totalsOf(total) };
+}
+
+/** The totals of some groups step by step. Rows of other groups are not added up, of which there may be thousands. */
+export async function usageSeries(
+  read: Query,
+  dimensions: readonly Dimension[],
+  { step, series, ...query }: SeriesQuery,
+): Promise<readonly SeriesTotals[]> {
+  query.signal?.throwIfAborted();
+  if (series.length === 0) return [];
+  const parameters = new Parameters();
+  const stepMs = step === "hour" ? msPerHour : msPerDay;
+  const time = timeSteps(stepMs, String);
+  const places = series.map((values, place) => {
+    const whole = values.map((value, at) => {
+      const shown = parameters.add(value ?? "");
+      return dimensions[at]?.stored?.(shown) ?? shown;
+    });
+    return `WHEN ${joined(whole)} THEN ${place}`;
+  });
+  const columnsOf = (column: TimeColumn) => {
+    const values = dimensions.map(({ of, stored }) =>
+      stored === undefined ? `coalesce(${of(column)}, '')` : of(column),
+    );
+    const place = `CASE ${joined(values)} ${places.join(" ")} END`;
+    return [`${time.of(column)} AS step, ${place} AS place, ${totalColumns}`];
+  };
+  const details = detailsOf([time, ...dimensions], query);
+  const counted = countedRows(query, details, parameters, "usage_hours", columnsOf);
+  const rows = await read<UsageTotals & { readonly step: number; readonly place: number }>(
+    `SELECT step::float8 AS step, place::float8 AS place, ${summedTotals} FROM (${counted}) counted
+    WHERE place IS NOT NULL GROUP BY step, place ORDER BY step, place`,
+    parameters.all,
+  );
+  return rows.map((row) => ({ ...totalsOf(row), startMs: row.step * stepMs, place: row.place }));
+}
+
+/** One text of several values. No value has a control character. */
+function joined(values: readonly string[]): string {
+  return values.map((value) => `${value}::text`).join(" || '\u001f' || ");
 }
 
 /** How many requests of each step fell into each latency band. */

@@ -87,6 +87,23 @@ testEachStore(
           });
         }
       }
+      const groupings = dimensionNames.filter((name) => !["hour", "day", "month"].includes(name));
+      for (const names of [...groupings.map((name) => [name]), ["owner", "key"], ["model", "tag:NAME"]]) {
+        const groups = await reader.reports.usageByAll(names, range);
+        const series = groups.map((group) => group.groups);
+        const steps = await reader.reports.usageSeries(names, { ...range, step: "day", series });
+        const whole = (place: number) => sumTotals(steps.filter((step) => step.place === place));
+        expect({ names, sums: groups.map((_, place) => whole(place).spendNano) }).toEqual({
+          names,
+          sums: groups.map(({ spendNano }) => spendNano),
+        });
+        const only = await reader.reports.usageSeries(names, {
+          ...range,
+          step: "hour",
+          series: series.slice(0, 1),
+        });
+        expect(sumTotals(only).spendNano).toBe(groups[0]?.spendNano ?? 0);
+      }
     };
     await check(store);
     await store.close();
