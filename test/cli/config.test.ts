@@ -215,6 +215,7 @@ test("config schema describes every name, with its default", async () => {
     "admin",
     "tracing",
     "alerts",
+    "feed",
     "providers",
     "models",
   ]);
