@@ -84,16 +84,9 @@ export function createEdge(
   mounted: readonly RouteMount[],
   servesInterface = true,
 ): Elysia {
-  const mountedRoutes = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
-  const served = () =>
-    mountedRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings));
-  const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
-  const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
+  const side = sideOf(gateway, servesInterface);
+  const { served, trusted, cors } = side;
   const turns = new LoopPacer(requestsPerIteration);
-  /** Requests whose turn it is when they come here again. */
-  const waited = new WeakSet<Request>();
-  const addressOf = (request: Request) => addressOn(app.server, request, trusted());
-  const documentRejection = documentLimit(gateway.clock, addressOf);
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -116,6 +109,60 @@ export function createEdge(
     },
   });
   app.onError(({ error, request }) => failed(error, pathOf(request)));
+  guardTurns(app, side, turns);
+  for (const route of side.routes) {
+    app.route(route.method, route.path, ({ request }) => answer(app, side, request, route), {
+      parse: "none",
+    });
+  }
+  // For the routes below; those above do it themselves.
+  app.onAfterHandle(({ response }) => {
+    if (response instanceof Response) lastIfDraining(gateway, response);
+  });
+  if (servesInterface) addDocuments(app, gateway);
+  app.get("/healthz", () => plainJson({ status: "ok" }));
+  app.get("/readyz", () => readiness(gateway));
+  const connections: Connections = {
+    originOf: (request) => ({
+      address: addressOn(app.server, request, trusted()),
+      isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
+    }),
+    keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
+  };
+  for (const mount of mounted) app.use(mount(connections));
+  app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
+  return app;
+}
+
+/** What one side serves, and to whom. */
+interface Side {
+  readonly gateway: Gateway;
+  readonly routes: readonly ServedRoute[];
+  /** Those that are turned on now. */
+  readonly served: () => readonly ServedRoute[];
+  readonly trusted: ReturnType<typeof currentProxies>;
+  readonly cors: Cors;
+}
+
+function sideOf(gateway: Gateway, servesInterface: boolean): Side {
+  const ownRoutes = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
+  return {
+    gateway,
+    routes: ownRoutes,
+    served: () =>
+      ownRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings)),
+    trusted: currentProxies(() => gateway.configured.settings.server.trustedProxies),
+    cors: new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : [])),
+  };
+}
+
+/** Requests take turns, and those with a target or host that no route may see are rejected. */
+function guardTurns(app: Elysia, { gateway, trusted }: Side, turns: LoopPacer): void {
+  /** Requests whose turn it is when they come here again. */
+  const waited = new WeakSet<Request>();
+  const documentRejection = documentLimit(gateway.clock, (request) =>
+    addressOn(app.server, request, trusted()),
+  );
   app.onBeforeHandle(({ request, params, route }) => {
     if (!turns.take() && !waited.delete(request)) {
       waited.add(request);
@@ -127,51 +174,33 @@ export function createEdge(
       documentRejection(route, request);
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
+}
 
-  const answer = (request: Request, route: ServedRoute) => {
-    const { server } = app;
-    assert(server, "a request came before the server was there");
-    const isSocket = route.isUpgrade === true;
-    if (isSocket && !asksForWebSocket(request)) return unrouted(request, served(), cors);
-    if (!isOn(route, gateway.configured.settings)) {
-      if (isSocket) return unrouted(request, served(), cors);
-      const response = notFound(request, served());
-      return cors.isOn ? cors.mark(request, response) : response;
-    }
-    const call = isSocket
-      ? new UpgradeCall(gateway, request, route, server, trusted())
-      : new HttpCall(request, route, server, trusted());
-    const responding = respond(gateway, call, route);
-    return cors.isOn ? cors.markLater(request, responding) : responding;
-  };
-  for (const route of mountedRoutes) {
-    app.route(route.method, route.path, ({ request }) => answer(request, route), { parse: "none" });
+function answer({ server }: Elysia, side: Side, request: Request, route: ServedRoute) {
+  const { gateway, served, trusted, cors } = side;
+  assert(server, "a request came before the server was there");
+  const isSocket = route.isUpgrade === true;
+  if (isSocket && !asksForWebSocket(request)) return unrouted(request, served(), cors);
+  if (!isOn(route, gateway.configured.settings)) {
+    if (isSocket) return unrouted(request, served(), cors);
+    const response = notFound(request, served());
+    return cors.isOn ? cors.mark(request, response) : response;
   }
-  // For the routes below; those above do it themselves.
-  app.onAfterHandle(({ response }) => {
-    if (response instanceof Response) lastIfDraining(gateway, response);
-  });
-  if (servesInterface) {
-    app.get("/", () => landingPage(gateway.configured.settings.admin.listen === null));
-    // Claude Code opens its connection with a HEAD request to this path, on its configured origin.
-    for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
-    app.get("/openapi.json", async () => plainDocument(await openApi()));
-    app.get("/openapi-extensions.json", async () =>
-      plainDocument(await openApiExtensions(gateway.configured.settings)),
-    );
-  }
-  app.get("/healthz", () => plainJson({ status: "ok" }));
-  app.get("/readyz", () => readiness(gateway));
-  const connections: Connections = {
-    originOf: (request) => ({
-      address: addressOf(request),
-      isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
-    }),
-    keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
-  };
-  for (const mount of mounted) app.use(mount(connections));
-  app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
-  return app;
+  const call = isSocket
+    ? new UpgradeCall(gateway, request, route, server, trusted())
+    : new HttpCall(request, route, server, trusted());
+  const responding = respond(gateway, call, route);
+  return cors.isOn ? cors.markLater(request, responding) : responding;
+}
+
+function addDocuments(app: Elysia, gateway: Gateway): void {
+  app.get("/", () => landingPage(gateway.configured.settings.admin.listen === null));
+  // Claude Code opens its connection with a HEAD request to this path, on its configured origin.
+  for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
+  app.get("/openapi.json", async () => plainDocument(await openApi()));
+  app.get("/openapi-extensions.json", async () =>
+    plainDocument(await openApiExtensions(gateway.configured.settings)),
+  );
 }
 
 /** Requests that match no route. Allowed origins can read these errors, too. */

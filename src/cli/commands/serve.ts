@@ -82,7 +82,12 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
     return inTurns(checkingConfig({ ...(await again()), prices: lists.over(stored) }));
   };
   const reloads = createReloads({ load, check }, terminal, manager);
-  const running = await startService(withoutStore, reloads, options.json === true, terminal);
+  const running = await startService({
+    settings: withoutStore,
+    configOnDisk: reloads,
+    json: options.json === true,
+    terminal,
+  });
   reloads.of(running);
   lists.retryWith(() => reloads.reload({ suspendsKeys: false }));
   const { settings } = running;

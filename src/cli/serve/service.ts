@@ -3,6 +3,7 @@ import { readStoredPrices } from "../../app/stored-prices.ts";
 import { systemClock } from "../../base/clock.ts";
 import { collectWhenIdle } from "../../base/system/idle-collection.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
+import type { StoredPrices } from "../../config/catalog/stored-prices.ts";
 import type { ConfigOnDisk, ReloadConsent, ReloadResult } from "../../config/on-disk.ts";
 import { newSecretFiles } from "../../config/reload.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -16,124 +17,151 @@ import { startWithKeys } from "./start.ts";
 const lookEveryMs = 1_000;
 const startAgainEveryMs = 1_000;
 
+interface ServiceOptions {
+  readonly settings: Settings;
+  readonly configOnDisk: ConfigOnDisk;
+  readonly json: boolean;
+  readonly terminal: Terminal;
+}
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings, configOnDisk, json, terminal } = options;
+  // PostgreSQL is restored by its own tools.
+  const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
+  const running = await takingFolder(settings.server.data, () =>
+    startWithKeys({ settings, configOnDisk }, json, terminal),
+  );
+  folder?.endStagedRestore();
+  return new Service(options, running, folder);
+}
+
 /**
  * Keeps the service running while a backup replaces its data: the gateway is drained and stopped, and a new one starts
  * at the same address.
  */
-export async function startService(
-  settings: Settings,
-  configOnDisk: ConfigOnDisk,
-  json: boolean,
-  terminal: Terminal,
-) {
-  // PostgreSQL is restored by its own tools.
-  const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
+export class Service {
+  readonly url: string;
+  /** The settings at the start. */
+  readonly settings: Settings;
+  readonly #configOnDisk: ConfigOnDisk;
+  readonly #terminal: Terminal;
   /** Null while a backup is restored. */
-  let running: RunningGateway | null = await takingFolder(settings.server.data, () =>
-    startWithKeys({ settings, configOnDisk }, json, terminal),
-  );
-  folder?.endStagedRestore();
-  const { url } = running;
-  let current = running.gateway.configured.settings;
-  let restoring: Promise<void> | null = null;
-  let isStopping = false;
-  let lastNote = "";
-  const looking = folder === null ? null : setInterval(() => look(folder), lookEveryMs);
-  const collecting = collectWhenIdle(() => running?.gateway.ongoing ?? null);
+  #running: RunningGateway | null;
+  #current: Settings;
+  #restoring: Promise<void> | null = null;
+  #isStopping = false;
+  #lastNote = "";
+  readonly #looking: Timer | null;
+  readonly #collecting: Timer;
 
-  return {
-    url,
-    /** The settings at the start. */
-    settings: current,
-    /** During a restore it waits for the next gateway. */
-    async reload(next: Settings, consent: ReloadConsent): Promise<ReloadResult> {
-      await restoring;
-      if (running === null) return { needsRestart: [], newSecrets: [] };
-      const newSecrets = newSecretFiles(current, next);
-      const reloaded = await running.reload(next, consent);
-      current = reloaded.settings;
-      writeFilesForCommands(current, terminal, url);
-      return { needsRestart: reloaded.needsRestart, newSecrets };
-    },
-    storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
-    reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),
-    /** Returns what could not be written to disk, in sentences. */
-    async stop(): Promise<readonly string[]> {
-      isStopping = true;
-      if (looking !== null) clearInterval(looking);
-      clearInterval(collecting);
-      await restoring;
-      return (await running?.stop()) ?? [];
-    },
-    describeLosses: (): readonly string[] => running?.describeLosses() ?? [],
-  };
+  constructor(
+    { configOnDisk, terminal }: ServiceOptions,
+    running: RunningGateway,
+    folder: FolderMaintenance | null,
+  ) {
+    this.url = running.url;
+    this.settings = running.gateway.configured.settings;
+    this.#configOnDisk = configOnDisk;
+    this.#terminal = terminal;
+    this.#running = running;
+    this.#current = this.settings;
+    this.#looking = folder === null ? null : setInterval(() => this.#look(folder), lookEveryMs);
+    this.#collecting = collectWhenIdle(() => this.#running?.gateway.ongoing ?? null);
+  }
 
-  function look(folder: FolderMaintenance): void {
-    const problem = running?.problem() ?? null;
-    if (problem?.endsProcess === true) {
-      terminal.note(`${terminal.noteStyle.bad("error:")} ${problem.reason} ${problem.advice}`);
-      process.exit(1);
-    }
-    if (restoring !== null || !isRestoreWanted(folder)) return;
-    restoring = restore(folder)
-      .catch((error) => {
-        terminal.note(`${terminal.noteStyle.bad("error:")} ${reasonOf(error)}`);
-        process.exit(1);
-      })
+  /** During a restore it waits for the next gateway. */
+  async reload(next: Settings, consent: ReloadConsent): Promise<ReloadResult> {
+    await this.#restoring;
+    if (this.#running === null) return { needsRestart: [], newSecrets: [] };
+    const newSecrets = newSecretFiles(this.#current, next);
+    const { settings, needsRestart } = await this.#running.reload(next, consent);
+    this.#current = settings;
+    writeFilesForCommands(settings, this.#terminal, this.url);
+    return { needsRestart, newSecrets };
+  }
+
+  async storedPrices(): Promise<StoredPrices | null> {
+    return this.#running === null ? null : readStoredPrices(this.#running.store);
+  }
+
+  reportRefusedReload(reason: string): void {
+    this.#running?.reportRefusedReload(reason);
+  }
+
+  /** Returns what could not be written to disk, in sentences. */
+  async stop(): Promise<readonly string[]> {
+    this.#isStopping = true;
+    if (this.#looking !== null) clearInterval(this.#looking);
+    clearInterval(this.#collecting);
+    await this.#restoring;
+    return (await this.#running?.stop()) ?? [];
+  }
+
+  describeLosses(): readonly string[] {
+    return this.#running?.describeLosses() ?? [];
+  }
+
+  #look(folder: FolderMaintenance): void {
+    const problem = this.#running?.problem() ?? null;
+    if (problem?.endsProcess === true) this.#end(`${problem.reason} ${problem.advice}`);
+    if (this.#restoring !== null || !this.#isRestoreWanted(folder)) return;
+    this.#restoring = this.#restore(folder)
+      .catch((error) => this.#end(reasonOf(error)))
       .finally(() => {
-        restoring = null;
+        this.#restoring = null;
       });
   }
 
+  #end(reason: string): never {
+    this.#noteError(reason);
+    process.exit(1);
+  }
+
   /** A folder that cannot be read now (no file descriptor, no mount) is read again at the next check. */
-  function isRestoreWanted(folder: FolderMaintenance): boolean {
+  #isRestoreWanted(folder: FolderMaintenance): boolean {
     try {
       return folder.hasStagedRestore();
     } catch (error) {
-      noteOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
+      this.#noteOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
       return false;
     }
   }
 
-  async function restore(folder: FolderMaintenance): Promise<void> {
+  async #restore(folder: FolderMaintenance): Promise<void> {
     try {
       await folder.awaitUnlocked();
     } catch (error) {
       // The gateway keeps running. The copy stays in place, and the next check tries again.
-      noteOnce(`the backup cannot be restored yet: ${reasonOf(error)}`);
+      this.#noteOnce(`the backup cannot be restored yet: ${reasonOf(error)}`);
       return;
     }
-    terminal.note("restoring a backup: draining requests");
-    const losses = (await running?.stop()) ?? [];
-    for (const loss of losses) terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
-    running = null;
-    const restored = await applyRestore(folder, terminal);
-    running = await restart(folder, restored);
-    if (running === null) return;
+    this.#terminal.note("restoring a backup: draining requests");
+    const losses = (await this.#running?.stop()) ?? [];
+    for (const loss of losses) this.#noteError(loss);
+    this.#running = null;
+    const restored = await applyRestore(folder, this.#terminal);
+    this.#running = await this.#restart(folder, restored);
+    if (this.#running === null) return;
     folder.endStagedRestore();
-    terminal.note(`listening again on ${url}`);
+    this.#terminal.note(`listening again on ${this.url}`);
   }
 
   /** Null if the service was stopped meanwhile; the next start continues from here. */
-  async function restart(
-    folder: FolderMaintenance,
-    restored: RestoreResult | null,
-  ): Promise<RunningGateway | null> {
-    const { server } = current;
-    const port = Number(new URL(url).port);
+  async #restart(folder: FolderMaintenance, restored: RestoreResult | null): Promise<RunningGateway | null> {
+    const port = Number(new URL(this.url).port);
     let replaced = restored?.replaced ?? null;
-    while (!isStopping) {
+    while (!this.#isStopping) {
       try {
-        const settings = { ...current, server: { ...server, port } };
-        return await startGateway({ settings, configOnDisk });
+        const settings = { ...this.#current, server: { ...this.#current.server, port } };
+        return await startGateway({ settings, configOnDisk: this.#configOnDisk });
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;
-          await rollBack(folder, replaced, error);
+          await this.#rollBack(folder, replaced, error);
           replaced = null;
           continue;
         }
-        noteOnce(`not listening yet: ${reasonOf(error)}`);
+        this.#noteOnce(`not listening yet: ${reasonOf(error)}`);
       }
       await Bun.sleep(startAgainEveryMs);
     }
@@ -141,16 +169,21 @@ export async function startService(
   }
 
   /** The restored data is unusable: the gateway continues with the old data. */
-  async function rollBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
+  async #rollBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
     const problem = `the backup cannot be used: ${reasonOf(error)}`;
-    terminal.note(`${terminal.noteStyle.bad("error:")} ${problem}`);
+    this.#noteError(problem);
     await folder.restore(replaced, systemClock.wallMs());
     folder.endStagedRestore(problem);
   }
 
-  function noteOnce(text: string): void {
-    if (text !== lastNote) terminal.note(text);
-    lastNote = text;
+  #noteError(text: string): void {
+    const { note, noteStyle } = this.#terminal;
+    note(`${noteStyle.bad("error:")} ${text}`);
+  }
+
+  #noteOnce(text: string): void {
+    if (text !== this.#lastNote) this.#terminal.note(text);
+    this.#lastNote = text;
   }
 }
 
