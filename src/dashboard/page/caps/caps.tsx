@@ -68,6 +68,7 @@ function CapTable({ caps, onChange }: { caps: readonly CapByValueView[]; onChang
     },
     {
       name: "To",
+      class: "clip long",
       phone: "about",
       cell: (cap) => capText(cap, cap.mode),
       note: ({ then: model }) => model !== null && `then ${model}`,
@@ -119,9 +120,9 @@ function CountedValues({ cap }: { cap: CapByValueView }) {
   const [ask, dialog] = useDialogs({ show: ShowCap }, cap, () => {});
   return (
     <>
-      <Button kind="quiet" onClick={ask("show")}>
+      <button type="button" class="link" onClick={ask("show")}>
         {plural(cap.counted, "value", undefined, count)}
-      </Button>
+      </button>
       {dialog}
     </>
   );
@@ -156,7 +157,7 @@ function NearValues({ share }: { share: string }) {
       cell: ({ value, label }) => value ?? (label === null ? "Everything" : "Without the label"),
       note: ({ label }) => label ?? "",
     },
-    { name: "Limit", phone: "about", cell: (value) => capText(value, value.mode) },
+    { name: "Limit", class: "clip long", phone: "about", cell: (value) => capText(value, value.mode) },
     { name: "Within", minor: true, cell: Within },
     {
       name: "Used",
