@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { commandSocket } from "../../src/base/system/command-socket.ts";
 import { openStore } from "../../src/store/open.ts";
+import { keyRecord, settleItem } from "../store/fixtures.ts";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
+import { openGatewayStore } from "../store/sqlite/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
-import { run, serve } from "../support/process.ts";
+import { program, run, serve } from "../support/process.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { sluice as command } from "./fixtures.ts";
 
@@ -26,6 +29,62 @@ const dataOf = ({ folder }: Sluice) => join(folder, "data");
 test("only the owner can connect to the socket", () => {
   expect(statSync(commandSocket(dataOf(sluice))).mode & 0o777).toBe(0o600);
 });
+
+test("another user is told who can run commands", async () => {
+  const socket = commandSocket(dataOf(sluice));
+  // Only root can become somebody else. An owner without permission is refused by the system in the same way.
+  const isRoot = process.getuid?.() === 0;
+  const other = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+  if (!isRoot) chmodSync(socket, 0o000);
+  const child = Bun.spawn([...other, ...program(), "keys", "list", "--data", dataOf(sluice)], {
+    cwd: "/tmp",
+    env: { PATH: process.env["PATH"] ?? "", HOME: "/tmp" },
+    stderr: "pipe",
+  });
+  const stderr = await new Response(child.stderr).text();
+  if (!isRoot) chmodSync(socket, 0o600);
+  expect([await child.exited, stderr]).toEqual([
+    1,
+    expect.stringMatching(/takes commands from .*root.* only/),
+  ]);
+});
+
+test("an operation that an older gateway does not have is told in one sentence", async () => {
+  const response = await fetch("http://gateway/keys/of-tomorrow/dance", {
+    method: "POST",
+    unix: commandSocket(dataOf(sluice)),
+  });
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect([response.status, error.message]).toEqual([
+    404,
+    expect.stringMatching(/^the running gateway \(release .+\) does not have this operation; restart it/),
+  ]);
+});
+
+test("an export to a slow reader holds up no change, and exits with 1 if its gateway ends", async () => {
+  await using filled = await startSluice({
+    fill: async (dir) => {
+      putEmptyLedger(dir);
+      const store = await openGatewayStore(dir, systemClock);
+      const key = keyRecord();
+      await store.insertKey(key, 1_000_000_000);
+      for (let turn = 0; turn < 10; turn += 1)
+        await store.commit(Array.from({ length: 1000 }, () => settleItem(key.id, 1)));
+      await store.close();
+    },
+  });
+  const env = { PATH: process.env["PATH"] ?? "", HOME: filled.folder };
+  const reading = ["ledger", "export", "--data", dataOf(filled)];
+  const reader = Bun.spawn([...program(), ...reading], { env, stdout: "pipe", stderr: "pipe" });
+  const output = reader.stdout.getReader();
+  expect((await output.read()).done).toBe(false);
+  const key = await filled.createKey();
+  expect(await filled.cliJson<object>("keys", "disable", key.id)).toHaveProperty("changed", true);
+  await filled.kill9();
+  for (let isOver = false; !isOver; ) isOver = (await output.read()).done;
+  const stderr = await new Response(reader.stderr).text();
+  expect([await reader.exited, stderr]).toEqual([1, expect.stringContaining("the export is incomplete")]);
+}, 60_000);
 
 test("a change is in force when the command returns", async () => {
   const key = await sluice.createKey();

@@ -94,7 +94,13 @@ export class OperationClient {
   /** What the operation answers, part by part as it is read. */
   async *stream(path: string, query: object = {}): AsyncGenerator<Uint8Array> {
     const { body } = await this.#answer("GET", path + queryText(query), null);
-    if (body !== null) yield* body;
+    try {
+      if (body !== null) yield* body;
+    } catch {
+      throw new CommandError(
+        "the gateway ended while it responded, so the export is incomplete; run it again",
+      );
+    }
   }
 
   close(): Promise<void> {

@@ -36,7 +36,7 @@ export function operatorRole(person: PersonIdentity, settings: AdminSettings): O
   if (held.has("viewer")) return "viewer";
   throw new OperationError(
     "not_allowed",
-    `${person.user} is no operator here: ask for the role admin or viewer`,
+    `${person.user} needs the role \`admin\` or \`viewer\`, which an operator can assign`,
   );
 }
 
