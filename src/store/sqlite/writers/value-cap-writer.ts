@@ -78,8 +78,9 @@ export class ValueCapWriter {
     this.#deltas.clear();
   }
 
-  /** Call it after a rollback. */
+  /** Call it after a rollback. What raised the revision may have been rolled back, too. */
   forget(): void {
+    this.#revision = -1;
     this.#deltas.clear();
   }
 
