@@ -11,10 +11,10 @@ import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
 import { creditsShown, fromNow, type Terminal, utcMinute } from "./terminal/terminal.ts";
 
-type KeyAnswer = KeyView | IssuedKeyView;
+type KeyResponse = KeyView | IssuedKeyView;
 
 /** The JSON of a key, with its secret if it was just issued. */
-export function keyDocument(answer: KeyAnswer, place: object = {}, connect: ClientSettings | null = null) {
+export function keyDocument(answer: KeyResponse, place: object = {}, connect: ClientSettings | null = null) {
   const { id, key, ...view } = { key: undefined, ...answer };
   const issued = key === undefined ? {} : { key };
   return { id, ...issued, ...view, ...(connect && { connect }), ...place };
@@ -22,7 +22,7 @@ export function keyDocument(answer: KeyAnswer, place: object = {}, connect: Clie
 
 /** Shows a key, and what was done to it, such as `created`; the secret, if there is one, before anything else can fail. */
 export async function showKey(
-  answer: KeyAnswer,
+  answer: KeyResponse,
   { client, terminal }: EnteredCall,
   done: string | null = null,
   connect: ClientSettings | null = null,

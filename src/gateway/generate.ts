@@ -28,7 +28,7 @@ import { withoutValues } from "./request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectIncapable, rejectUnpriced } from "./request/request.ts";
 import { noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
 import { chargeFailure } from "./response/charge-failure.ts";
-import { answerWhole } from "./response/client-response.ts";
+import { respondWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
 import { streamResponse } from "./response/stream-response.ts";
 
@@ -139,7 +139,7 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
   exchange.dropped = attempt.dropped;
   meter.noteExtras(null);
   const pending = { call, generation, asking, attempt, opened, meter };
-  return generation.stream && opened.streaming ? streamResponse(pending) : await answerWhole(pending);
+  return generation.stream && opened.streaming ? streamResponse(pending) : await respondWhole(pending);
 }
 
 /** Tokenizers differ by this much; what is closer to the window is left to the provider. */

@@ -1,6 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import { answerQuestions } from "../base/threads/asked-thread.ts";
-import { FailedAnswer } from "../dialects/errors/failure.ts";
+import { FailedResponse } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
@@ -8,7 +8,7 @@ import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { endedJob, membersJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
 import { meteredJob } from "./metered/metered-job.ts";
 import { readJob } from "./request/check-body.ts";
-import { answerJob } from "./response/provider-response-job.ts";
+import { responseJob } from "./response/provider-response-job.ts";
 import { frameJob } from "./socket/create-frame.ts";
 
 /** Everything that is done with large bodies on the worker thread (body-worker/body-worker.ts). */
@@ -19,7 +19,7 @@ const jobs = [
   frameJob,
   shownJob,
   summaryJob,
-  answerJob,
+  responseJob,
   endedJob,
   membersJob,
   meteredJob,
@@ -36,7 +36,7 @@ answerQuestions(
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const { code, message, param, vendor } = error;
-      const reported = error instanceof FailedAnswer ? { usage: error.usage, extras: error.extras } : null;
+      const reported = error instanceof FailedResponse ? { usage: error.usage, extras: error.extras } : null;
       return { refusal: { code, message, param, vendor, reported } };
     }
   },

@@ -4,7 +4,7 @@ import { tookTooLong } from "../base/requests/gateway-endings.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error.ts";
 import { readErrorObject } from "../dialects/errors/error-body.ts";
-import { FailedAnswer, failedResponse, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
+import { FailedResponse, failedResponse, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
   type ClientDialectName,
@@ -141,7 +141,7 @@ export function errorIn200(body: JsonObject, upstreamDialect: ProviderDialectNam
   if (isBilled(reported)) {
     return {
       ...failure,
-      error: new FailedAnswer(error, reported.usage, reported.extras),
+      error: new FailedResponse(error, reported.usage, reported.extras),
       mayTryOthers: false,
     };
   }
@@ -159,7 +159,7 @@ function blameProvider({ code, message, cause }: GatewayError): GatewayError {
  * A response that the provider reports as failed before any content. A retry may succeed, but is not made if usage was
  * reported.
  */
-export function failedAnswerFailure(error: GatewayError): Failure {
+export function failedResponseFailure(error: GatewayError): Failure {
   const failure = {
     ...tryOthers,
     error,

@@ -1,6 +1,6 @@
 import { hexDigit, noDigit } from "../base/bytes.ts";
-import { malformed } from "./answer-head.ts";
 import { fieldLine, quotedString, token } from "./grammar.ts";
+import { malformed } from "./response-head.ts";
 
 const cr = 13;
 const lf = 10;

@@ -1,17 +1,17 @@
 import { assert } from "../base/assert.ts";
 import type { Head, Receiver, Transfer } from "./transfer.ts";
 
-export interface CollectedAnswer {
+export interface CollectedResponse {
   readonly status: number;
   readonly head: Head;
   readonly text: string;
 }
 
 /** Collects one whole answer. Aborting the signal cancels the transfer. */
-export function collectAnswer(
+export function collectResponse(
   send: (receiver: Receiver) => Transfer,
   signal: AbortSignal,
-): Promise<CollectedAnswer> {
+): Promise<CollectedResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const pieces: Uint8Array[] = [];

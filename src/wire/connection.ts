@@ -1,10 +1,10 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
 import { LoopBatch } from "../base/loop/batch.ts";
-import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
 import { RequestWriter } from "./request-writer.ts";
+import { ResponseReader } from "./response-reader.ts";
 import type { SocketTransfer } from "./socket-transfer.ts";
 import { connectionLost, type Head } from "./transfer.ts";
 
@@ -41,7 +41,7 @@ export class Connection {
   caller: string | null = null;
   readonly #pool: ConnectionPool;
   readonly #isSecure: boolean;
-  readonly #reader = new AnswerReader();
+  readonly #reader = new ResponseReader();
   readonly #writer = new RequestWriter();
   #state: State = "connecting";
   #socket: Socket<Connection> | null = null;

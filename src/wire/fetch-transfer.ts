@@ -1,5 +1,5 @@
 import { systemCode } from "../base/system/system-code.ts";
-import { malformed } from "./answer-head.ts";
+import { malformed } from "./response-head.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
 /** Responds like `fetch`; rejects when the signal is aborted. */

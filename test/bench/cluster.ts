@@ -116,7 +116,7 @@ async function compareKeys(
 
 async function rateOf(load: LoadProcess, target: LoadTarget): Promise<number> {
   const { concurrency } = crowdCell;
-  const window = { mode: "window", warmupMs: 100, windowMs: pace.windowMs, eventsPerAnswer: 0 } as const;
+  const window = { mode: "window", warmupMs: 100, windowMs: pace.windowMs, eventsPerResponse: 0 } as const;
   const result = await load.run({ target, concurrency, ...window });
   if (result.failures > 0) throw new Error(`${result.failures} failed; ${result.firstFailure}`);
   return result.requests / result.seconds;

@@ -95,15 +95,22 @@ async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: 
 }
 
 async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  const eventsPerAnswer = cellEvents(cell);
+  const eventsPerResponse = cellEvents(cell);
   const { concurrency } = cell;
   const before = readCounts(file);
   const result = await load.run({
-    ...{ target: gateway.target(cell), concurrency, mode: "window", warmupMs: 0, windowMs, eventsPerAnswer },
+    ...{
+      target: gateway.target(cell),
+      concurrency,
+      mode: "window",
+      warmupMs: 0,
+      windowMs,
+      eventsPerResponse,
+    },
   });
   if (result.failures > 0) throw new Error(`${cellName(cell)}: ${result.firstFailure}`);
   const after = readCounts(file);
-  const thousands = 1000 * (cell.stream ? result.events / eventsPerAnswer : result.requests);
+  const thousands = 1000 * (cell.stream ? result.events / eventsPerResponse : result.requests);
   return { loop: (after.loop - before.loop) / thousands, others: (after.others - before.others) / thousands };
 }
 

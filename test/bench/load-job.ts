@@ -23,7 +23,7 @@ export interface LoadJob {
   readonly warmupMs: number;
   readonly windowMs: number;
   /** Content events that each answer must have; 0 for JSON. */
-  readonly eventsPerAnswer: number;
+  readonly eventsPerResponse: number;
 }
 
 export interface LoadResult {

@@ -22,11 +22,11 @@ class Tally implements Listener {
   readonly #gaps = new Float64Array(maxSamples);
   #gapCount = 0;
   #longestGapMs = 0;
-  readonly #eventsPerAnswer: number;
+  readonly #eventsPerResponse: number;
   readonly #again: (connection: LoadConnection) => void;
 
-  constructor(eventsPerAnswer: number, again: (connection: LoadConnection) => void) {
-    this.#eventsPerAnswer = eventsPerAnswer;
+  constructor(eventsPerResponse: number, again: (connection: LoadConnection) => void) {
+    this.#eventsPerResponse = eventsPerResponse;
     this.#again = again;
   }
 
@@ -41,8 +41,8 @@ class Tally implements Listener {
 
   onAnswer(connection: LoadConnection, failure: string | null): void {
     if (failure !== null) this.#fail(failure);
-    else if (connection.events !== this.#eventsPerAnswer) {
-      this.#fail(`an answer had ${connection.events} events, not ${this.#eventsPerAnswer}`);
+    else if (connection.events !== this.#eventsPerResponse) {
+      this.#fail(`an answer had ${connection.events} events, not ${this.#eventsPerResponse}`);
     } else if (this.measuring) this.#sample(connection);
     this.#again(connection);
   }
@@ -91,7 +91,7 @@ async function runWindow(job: LoadJob): Promise<LoadResult> {
   const { promise: allEnded, resolve } = Promise.withResolvers<void>();
   let open = job.concurrency;
   let over = false;
-  const tally = new Tally(job.eventsPerAnswer, (connection) => {
+  const tally = new Tally(job.eventsPerResponse, (connection) => {
     if (!over && tally.failures < 100) connection.send();
     else if (--open === 0) resolve();
   });
@@ -110,7 +110,7 @@ async function runWindow(job: LoadJob): Promise<LoadResult> {
   // Streams that are cut off are another kind of work for a gateway, which would reach into the next window.
   await Promise.race([allEnded, Bun.sleep(timeoutMs)]);
   for (const connection of connections) connection.close();
-  return tally.result(seconds, cpu, job.eventsPerAnswer > 0);
+  return tally.result(seconds, cpu, job.eventsPerResponse > 0);
 }
 
 async function runOnce(job: LoadJob): Promise<LoadResult> {
@@ -118,7 +118,7 @@ async function runOnce(job: LoadJob): Promise<LoadResult> {
   const { requestsPerConnection = 1 } = job;
   let open = job.concurrency;
   const sent = new Map<LoadConnection, number>();
-  const tally = new Tally(job.eventsPerAnswer, (connection) => {
+  const tally = new Tally(job.eventsPerResponse, (connection) => {
     const requests = sent.get(connection) ?? 1;
     sent.set(connection, requests + 1);
     if (requests < requestsPerConnection && tally.failures === 0) {
@@ -135,7 +135,7 @@ async function runOnce(job: LoadJob): Promise<LoadResult> {
   for (const connection of connections) connection.send();
   await allEnded;
   const seconds = (performance.now() - startedAtMs) / 1000;
-  return tally.result(seconds, readCpu(job.target) - cpuBefore, job.eventsPerAnswer > 0);
+  return tally.result(seconds, readCpu(job.target) - cpuBefore, job.eventsPerResponse > 0);
 }
 
 async function openConnections(job: LoadJob, listener: Listener): Promise<LoadConnection[]> {

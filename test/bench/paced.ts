@@ -49,7 +49,7 @@ export async function measurePaced(
     requestsPerConnection: streamsPerConnection,
     warmupMs: 0,
     windowMs: 0,
-    eventsPerAnswer: events,
+    eventsPerResponse: events,
   });
   clearInterval(watch);
   await Bun.sleep(2000);

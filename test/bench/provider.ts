@@ -34,14 +34,14 @@ interface Stream {
   dueAtMs: number;
 }
 
-const wholeAnswers = { ...byDialect(wholeAnswer), embeddings: wholeAnswer("embeddings") };
+const wholeResponses = { ...byDialect(wholeAnswer), embeddings: wholeAnswer("embeddings") };
 const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream, 4));
 const pacedStreams = new Map<Pacing, Readonly<Record<ClientDialectName, readonly Buffer[]>>>(
   pacings.map((pacing) => [pacing, byDialect((dialect) => streamWrites(dialect, pacing.events, 1))]),
 );
 
 /** Where an answer has a number in an id. */
-const numberPlaces = new Map(Object.values(wholeAnswers).map((answer) => [answer, placesIn(answer)]));
+const numberPlaces = new Map(Object.values(wholeResponses).map((answer) => [answer, placesIn(answer)]));
 
 function placesIn(answer: Buffer): readonly number[] {
   return Array.from(answer.toString("latin1").matchAll(new RegExp(unnumbered, "g")), ({ index }) => index);
@@ -75,12 +75,12 @@ console.log(`listening on http://127.0.0.1:${server.port}`);
 
 function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
   if (path.endsWith(paths.embeddings)) {
-    send(socket, wholeAnswers.embeddings);
+    send(socket, wholeResponses.embeddings);
     return;
   }
   const dialect = dialectOf(path);
   if (!body.includes('"stream":true')) {
-    send(socket, numbered(wholeAnswers[dialect]));
+    send(socket, numbered(wholeResponses[dialect]));
     return;
   }
   const pacing = pacings.find(({ provider }) => path.startsWith(`/${provider}/`));

@@ -123,9 +123,9 @@ async function warmUp(load: LoadProcess, cell: Cell, gateway: Gateway, mostMs: n
 }
 
 function windowOf(cell: Cell, gateway: Gateway, warmupMs: number, windowMs: number): LoadJob {
-  const eventsPerAnswer = cellEvents(cell);
+  const eventsPerResponse = cellEvents(cell);
   const { concurrency } = cell;
-  return { target: gateway.target(cell), concurrency, mode: "window", warmupMs, windowMs, eventsPerAnswer };
+  return { target: gateway.target(cell), concurrency, mode: "window", warmupMs, windowMs, eventsPerResponse };
 }
 
 function figuresOf(result: LoadResult, cell: Cell): RoundMetrics {

@@ -86,7 +86,7 @@ async function run(load: LoadProcess, gateway: Gateway, cell: Cell, forMs: numbe
   const { concurrency } = cell;
   const target = gateway.target(cell);
   const result = await load.run({
-    ...{ target, concurrency, mode: "window", warmupMs: 0, windowMs: forMs, eventsPerAnswer: 0 },
+    ...{ target, concurrency, mode: "window", warmupMs: 0, windowMs: forMs, eventsPerResponse: 0 },
   });
   if (result.failures > 0) throw new Error(`${gateway.name}: ${result.firstFailure}`);
   return result;

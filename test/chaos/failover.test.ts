@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Answer, cutBefore, hangUp, json, sse, text } from "../support/answers.ts";
-import { answerFrom, usualAnswer } from "../support/fixtures.ts";
+import { answerFrom, usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -44,7 +44,7 @@ function answering(request: SeenRequest): Answer {
   const question = questionOf(request);
   const kind = chooseKind(request);
   attempts.set(question, [...(attempts.get(question) ?? []), kind]);
-  if (kind === "good") return usualAnswer(request);
+  if (kind === "good") return usualResponse(request);
   return kind === "broke" ? breaksOff() : random.pick(mendable)();
 }
 

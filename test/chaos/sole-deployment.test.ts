@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Answer, hangUp, json, text } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -29,7 +29,7 @@ function flaky(seed: number): (request: SeenRequest) => Answer {
   );
   return (request) => {
     const question = Number(/question-(\d+)/.exec(request.text)?.[1]);
-    return verdicts[question]?.() ?? usualAnswer(request);
+    return verdicts[question]?.() ?? usualResponse(request);
   };
 }
 
@@ -65,7 +65,7 @@ async function directly(question: number): Promise<boolean> {
   }
 }
 
-async function countAnswers(ask: (question: number) => Promise<boolean>): Promise<number> {
+async function countResponses(ask: (question: number) => Promise<boolean>): Promise<number> {
   let next = 0;
   let answered = 0;
   const client = async () => {
@@ -83,9 +83,9 @@ for (const [model, keyCount, seed] of [
 ] as const) {
   test(`a provider that fails half the time answers ${keyCount} keys no less often than it does by itself (seed ${seed})`, async () => {
     provider.script(flaky(seed));
-    const byItself = await countAnswers(directly);
+    const byItself = await countResponses(directly);
     expect(byItself).toBeWithin(50, 90);
-    const throughUs = await countAnswers(async (question) => {
+    const throughUs = await countResponses(async (question) => {
       const key = keys[question % keyCount];
       if (key === undefined) throw new Error("there is no such key");
       const response = await sluice.request("/v1/chat/completions", { key, body: bodyOf(model, question) });

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { json } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
@@ -22,7 +22,7 @@ function playOllama(): void {
   server.script((request) => {
     if (request.path === "/v1/models")
       return json({ data: [{ id: "llama3.2:latest", owned_by: "library" }, { id: "nomic-embed:latest" }] });
-    if (request.path !== "/api/show") return usualAnswer(request);
+    if (request.path !== "/api/show") return usualResponse(request);
     return request.body["model"] === "llama3.2:latest"
       ? json({ model_info: { "llama.context_length": 131_072 }, parameters: "stop  x\nnum_ctx    8192\n" })
       : json({ model_info: { "bert.context_length": 2048 }, capabilities: ["embedding"] });

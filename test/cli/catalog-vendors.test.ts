@@ -7,11 +7,11 @@ import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { keyFile } from "../vendors/vertex/fake-vertex.ts";
-import { tokens, vendorAnswer } from "./vendor-answers.ts";
+import { tokens, vendorResponse } from "./vendor-answers.ts";
 import { type VendorPrices, vendorPrices } from "./vendor-prices.ts";
 
 /** One server in the place of all vendors, which tell by the path who was asked. */
-const vendor = startProvider(vendorAnswer);
+const vendor = startProvider(vendorResponse);
 const prompt = "Hello. ".repeat(50);
 
 /** A gateway with the keys of all vendors in its environment, and nothing else. */

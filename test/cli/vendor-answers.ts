@@ -7,7 +7,7 @@ import { grant } from "../vendors/vertex/fake-vertex.ts";
 export const tokens = { input: 1000, output: 100 };
 
 /** What a vendor answers, by the address that it was asked at. */
-export function vendorAnswer(request: SeenRequest): Answer {
+export function vendorResponse(request: SeenRequest): Answer {
   const [path = ""] = request.path.split("?");
   const answer = answers.find(([address]) => address.test(path))?.[1];
   return answer?.(request) ?? openAiError(404, `no such address: ${path}`);

@@ -31,7 +31,7 @@ interface Call {
 type Outcome = { readonly answer: unknown } | { readonly error: { readonly message: string } };
 
 /** The answer of the case whose address it is. */
-function answerMetered(request: SeenRequest): Answer {
+function respondMetered(request: SeenRequest): Answer {
   const route = request.path.replace(/^\/(?:openai|local)/, "");
   if (route === "/v1/images/edits") return answerOf("images");
   if (route === "/v1/audio/translations") return answerOf("transcriptions");
@@ -296,7 +296,7 @@ let provider: ScriptedProvider;
 let world: World<AgentProvider>;
 beforeAll(async () => {
   if (!runsLargeClients) return;
-  provider = startProvider(answerMetered);
+  provider = startProvider(respondMetered);
   const tail = configFor({ url: provider.url, tail: meteredModels() + embeddingModels });
   const routes = "\n[routes]\nconversations = true\n";
   world = await startWorld(startAgentProvider(), {

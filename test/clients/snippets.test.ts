@@ -64,7 +64,7 @@ const quiet = {
 /** A key's mode changes nothing that a client sees, so the quick ones stand for all with the second mode. */
 const triedWithBothModes: readonly ClientId[] = ["curl", "openai", "anthropic"];
 /** How every answer of the demo's small model begins. */
-const demoAnswer = /demo/i;
+const demoResponse = /demo/i;
 /** Two runs of a client, each with its own limit. */
 const timeoutMs = 2 * agentTimeoutMs + 60_000;
 
@@ -126,7 +126,7 @@ suite("the settings of the real client", () => {
         const before = await requestsOf(key);
         const { code, stdout, stderr } = await type(line(settings, command), command, workshop);
         expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
-        expect(stdout).toMatch(demoAnswer);
+        expect(stdout).toMatch(demoResponse);
         expect(await requestsOf(key)).toBeGreaterThan(before);
       }
     },
@@ -151,7 +151,7 @@ suite("the settings of the real client", () => {
           : "claude -p Hello";
       const { code, stdout, stderr } = await type(ask, command, workshop);
       expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
-      expect(stdout).toMatch(demoAnswer);
+      expect(stdout).toMatch(demoResponse);
       const after = await requestsOf(key);
       expect(after).toBeGreaterThan(before);
       expect((await connect("--undo")).code).toBe(0);

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Sighting, Witness } from "../executable/witness.ts";
 import { drip } from "../support/answers.ts";
-import { answerFrom, usualAnswer } from "../support/fixtures.ts";
+import { answerFrom, usualResponse } from "../support/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startProvider } from "../support/provider.ts";
 import { seededRandom } from "../support/random.ts";
@@ -22,7 +22,7 @@ else
     async () => {
       const random = seededRandom(seed);
       const provider = startProvider((request) =>
-        request.body["stream"] === true ? drip(answerFrom("chat/text.sse"), 2) : usualAnswer(request),
+        request.body["stream"] === true ? drip(answerFrom("chat/text.sse"), 2) : usualResponse(request),
       );
       await using nodes = await FragileNodes.start(2, provider);
       const witnesses: Witness[] = [];

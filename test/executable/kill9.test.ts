@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { drip } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
-import { answerFrom, fixture, usualAnswer } from "../support/fixtures.ts";
+import { answerFrom, fixture, usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
@@ -26,7 +26,7 @@ let sluice: Sluice;
 
 beforeAll(async () => {
   provider = startProvider((request) =>
-    request.body["stream"] === true ? drip(answerFrom("chat/text.sse"), 2) : usualAnswer(request),
+    request.body["stream"] === true ? drip(answerFrom("chat/text.sse"), 2) : usualResponse(request),
   );
   sluice = await startSluice({ config: configFor({ url: provider.url }) });
 });

@@ -133,9 +133,9 @@ describe("a client that", () => {
 
   test("leaves before a whole answer comes finds it under its idempotency key, charged once", async () => {
     const key = await sluice.createKey();
-    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: mayRespond, resolve: answer } = Promise.withResolvers<void>();
     provider.script(async () => {
-      await mayAnswer;
+      await mayRespond;
       return answerFrom("chat/text.json");
     });
     const socket = await openSocket();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { type Answer, cutBefore, json, openAiError, silence } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
-import { answerFrom, fixture, usualAnswer } from "../support/fixtures.ts";
+import { answerFrom, fixture, usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { StreamReader } from "../support/sse.ts";
@@ -293,7 +293,7 @@ test("an answer that a slow client is still reading reaches its end", async () =
   await start("[server]\nshutdown_grace = 30");
   const long = "lorem ipsum ".repeat(400_000);
   const answer = (request: SeenRequest): Answer => {
-    const usual = JSON.parse(Buffer.from(writtenBy(usualAnswer(request))).toString());
+    const usual = JSON.parse(Buffer.from(writtenBy(usualResponse(request))).toString());
     usual.choices[0].message.content = long;
     return json(usual);
   };

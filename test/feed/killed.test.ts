@@ -11,7 +11,7 @@ import { clientOf } from "../store/postgres/fixtures.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { openGatewayStore } from "../store/sqlite/fixtures.ts";
 import { configFor } from "../support/config.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { freePort } from "../support/free-port.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
@@ -142,7 +142,7 @@ async function compare({ receiver, gateways }: Killed): Promise<void> {
 test(
   `${kills} kills of the gateway and the receiver lose no entry and double none (SQLite, SEED=${seed})`,
   async () => {
-    const provider = startProvider(usualAnswer);
+    const provider = startProvider(usualResponse);
     await using receiver = new Receiver();
     await using gateway = await startSluice({
       config: configFor({ url: provider.url, tail }),
@@ -172,7 +172,7 @@ else
   test(
     `${kills} kills of two gateways and the receiver lose no entry and double none (PostgreSQL, SEED=${seed})`,
     async () => {
-      const provider = startProvider(usualAnswer);
+      const provider = startProvider(usualResponse);
       await using receiver = new Receiver();
       await using nodes = await FragileNodes.start(2, provider, { tail, env: receiver.env });
       const key = await nodes.at(0).createKey({ credit: 1_000 });

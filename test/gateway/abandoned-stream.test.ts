@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { AbandonedStream } from "../../src/gateway/response/abandoned-stream.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
-import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
+import { ResponseQueue } from "../../src/upstream/call/response-queue.ts";
 import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import { waitFor } from "../support/wait.ts";
 import { streamEvents, usageOf } from "./wire-answers.ts";
@@ -16,7 +16,7 @@ function left(seen: readonly string[], queued: readonly string[] = [], options: 
   const call = { dialect: "chat", hideUsage: false } as const;
   const relayer = new PassthroughRelayer({ ...call, requestId: "r", model: "m", atSeconds: 1 });
   relayer.push(Buffer.from(seen.join("")));
-  const queue = new AnswerQueue();
+  const queue = new ResponseQueue();
   for (const event of queued) queue.add(Buffer.from(event));
   let settled = 0;
   let isAborted = false;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import type { ItemsQuery } from "../../src/store/turn-records.ts";
 import { json } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { answer, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -138,7 +138,7 @@ describe("a response that is continued", () => {
       };
       return request.path.endsWith("/responses")
         ? json(responseFrom(request, [bare, message]))
-        : usualAnswer(request);
+        : usualResponse(request);
     });
     const first = await create({ input: "One" });
     expect((await create({ input: "Two", previous_response_id: first.id })).status).toBe("completed");

@@ -5,7 +5,7 @@ import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-const running = spyOn(LargeBodies.prototype, "runAnswer");
+const running = spyOn(LargeBodies.prototype, "runResponse");
 
 let world: World;
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import type { World } from "./world.ts";
 
 const running = spyOn(LargeBodies.prototype, "runRequest");
 const jobs = () => running.mock.calls.map(([job]) => job.name);
-const reading = spyOn(LargeBodies.prototype, "runAnswer");
-const answerJobs = () => reading.mock.calls.map(([job]) => job.name);
+const reading = spyOn(LargeBodies.prototype, "runResponse");
+const responseJobs = () => reading.mock.calls.map(([job]) => job.name);
 
 let conversations: ConversationWorld;
 let turns: TurnWorld;
@@ -90,13 +90,13 @@ describe.each(["as it is", "sealed"])("a stored response of megabytes, %s,", (ho
         });
         reading.mockClear();
         const { id } = await turns.streamed({ input: "One" });
-        expect(answerJobs()).toContain("ended");
+        expect(responseJobs()).toContain("ended");
         expect(JSON.parse(await got(`responses/${id}`)).output).toEqual(output);
       }
       world.provider.script((request) => json(responseFrom(request, output)));
       reading.mockClear();
       const { id } = await turns.create({ input: "One" });
-      expect(answerJobs()).toEqual(["answer", "ended"]);
+      expect(responseJobs()).toEqual(["answer", "ended"]);
       expect(JSON.parse(await got(`responses/${id}`)).output).toEqual(output);
     }
   });
@@ -174,7 +174,7 @@ test("a response of megabytes in a conversation is given its name on another thr
   for (const ask of [turns.create, turns.streamed]) {
     reading.mockClear();
     const answered = await ask({ input: "Two", conversation });
-    expect(answerJobs()).toContain("members");
+    expect(responseJobs()).toContain("members");
     expect(answered as unknown).toMatchObject({
       previous_response_id: null,
       conversation: { id: conversation },
@@ -188,5 +188,5 @@ test("a translated response of megabytes is written with the name of its convers
   world.provider.script(sse(streamEvents("chat", { text: longText(1500) }).join("")));
   const answered = await turns.streamed({ model: "chat-test", input: "Two", conversation });
   expect(answered as unknown).toMatchObject({ conversation: { id: conversation } });
-  expect(answerJobs()).not.toContain("members");
+  expect(responseJobs()).not.toContain("members");
 });

@@ -53,7 +53,7 @@ describe("the thread for large bodies", () => {
     for (const keyId of ["a", "a", "a", "b", "c"]) {
       void ask(thread, { keyId, isOver: false }).then(() => done.push(keyId));
     }
-    const answer = thread.bodies.runAnswer(eventJob, "{}");
+    const answer = thread.bodies.runResponse(eventJob, "{}");
     for (let count = 0; count < 6; count += 1) await thread.finish();
     expect(thread.given.map(inputOf)).toEqual(["a", "{}", "b", "c", "a", "a"]);
     await answer;
@@ -79,8 +79,8 @@ describe("the thread for large bodies", () => {
 
   test("goes on with the next job after one that failed", async () => {
     const thread = new PatientThread();
-    const failing = thread.bodies.runAnswer(eventJob, "{}").catch(String);
-    const next = thread.bodies.runAnswer(eventJob, "{}");
+    const failing = thread.bodies.runResponse(eventJob, "{}").catch(String);
+    const next = thread.bodies.runResponse(eventJob, "{}");
     expect(thread.given).toHaveLength(1);
     await thread.finish({ failure: { code: "", message: "", stack: "it stumbled" } });
     await thread.finish({ answer: { result: { json: null } } });

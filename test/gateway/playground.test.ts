@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { hashSecret, newSecret } from "../../src/keys/secret.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";
 import { onBothStores } from "./on-both-stores.ts";
 import type { Caller, World } from "./world.ts";
@@ -37,7 +37,7 @@ onBothStores("", (world) => {
     const held = Math.round((await world().heldFor(call)) * nanoPerCredit);
     const { caller } = await secretFor(world(), owner, 2 * held);
     const rejections = Promise.withResolvers<void>();
-    world().provider.script((request) => rejections.promise.then(() => usualAnswer(request)));
+    world().provider.script((request) => rejections.promise.then(() => usualResponse(request)));
     const running = Array.from({ length: 6 }, () => world().ask(caller, call));
     const rejected: Response[] = [];
     for (const each of running)

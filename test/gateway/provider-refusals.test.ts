@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { wrapReasoning, wrapSignature } from "../../src/dialects/reasoning/reasoning-envelope.ts";
 import { json } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { type Caller, World } from "./world.ts";
 
@@ -176,7 +176,7 @@ const unreadable: readonly [string, string, string, JsonObject][] = [
 ];
 
 function refusesCiphertext(request: SeenRequest) {
-  if (!request.text.includes(ciphertext)) return usualAnswer(request);
+  if (!request.text.includes(ciphertext)) return usualResponse(request);
   return request.path.endsWith("/messages")
     ? anthropic({ message: "messages.1.content.0: Invalid `signature` in `thinking` block" })
     : openAi({ message: "The encrypted content could not be verified.", code: "invalid_encrypted_content" });

@@ -234,7 +234,7 @@ function answer(request: SeenRequest): Answer {
     );
   }
   const isThinking = thinks && !(thinksOnce && steps.length > 0);
-  return json(request.path.endsWith("/converse") ? converseAnswer(isThinking) : claudeAnswer(isThinking));
+  return json(request.path.endsWith("/converse") ? converseResponse(isThinking) : claudeResponse(isThinking));
 }
 
 function chatAnswer(more: JsonObject): JsonObject {
@@ -250,7 +250,7 @@ function chatAnswer(more: JsonObject): JsonObject {
   };
 }
 
-function claudeAnswer(thinks: boolean): JsonObject {
+function claudeResponse(thinks: boolean): JsonObject {
   const thinking = thinks ? [{ type: "thinking", thinking: "Hm.", signature: "EqQB" }] : [];
   return {
     id: "msg_1",
@@ -264,7 +264,7 @@ function claudeAnswer(thinks: boolean): JsonObject {
   };
 }
 
-function converseAnswer(thinks: boolean): JsonObject {
+function converseResponse(thinks: boolean): JsonObject {
   const thinking = thinks
     ? [{ reasoningContent: { reasoningText: { text: "Hm.", signature: "EqQB" } } }]
     : [];

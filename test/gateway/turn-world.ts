@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { dataOf, readStream } from "../support/sse.ts";
 import { converseFrames, eventStream } from "../vendors/bedrock/fake-bedrock.ts";
@@ -158,7 +158,7 @@ export function answer(request: SeenRequest) {
       usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 },
     });
   }
-  if (!path.endsWith("/responses")) return usualAnswer(request);
+  if (!path.endsWith("/responses")) return usualResponse(request);
   const response = responseFrom(request);
   if (body["stream"] !== true) return json(response);
   const event = (type: string, more: JsonObject) =>

@@ -33,7 +33,7 @@ beforeAll(async () => {
       const call = new HttpCall(request, route as ServedRoute, served, trustedProxies([]));
       const exchange = new Exchange(call, world.gateway);
       const answer = () => bodyResponse(exchange, body, { headers: {} });
-      return isEarly ? answerEarly(exchange, answer) : answer();
+      return isEarly ? respondEarly(exchange, answer) : answer();
     },
   });
 });
@@ -47,7 +47,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-function answerEarly(exchange: Exchange, answer: () => Response): Promise<Response> {
+function respondEarly(exchange: Exchange, answer: () => Response): Promise<Response> {
   // The cast holds because nothing else of a generation is read.
   const asking = { call: { exchange }, clientDialect: "chat", attempt: null } as unknown as GenerationCall;
   const running = Promise.withResolvers<Response>();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 
 import { type Answer, bytesOf, hangUp, json, sse, text } from "../support/answers.ts";
-import { fixtureText, usualAnswer } from "../support/fixtures.ts";
+import { fixtureText, usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { rawExchange } from "../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -38,7 +38,7 @@ function careless({ headers, text: sent }: SeenRequest): string {
 
 /** An answer with the canary in place of the fixtures' text, in whatever dialect and form was asked for. */
 function answering(request: SeenRequest): Answer {
-  const usual = usualAnswer(request);
+  const usual = usualResponse(request);
   const steps = usual.steps.map((step) =>
     "write" in step ? { write: String(step.write).replaceAll(fixtureText.slice(0, 7), answer) } : step,
   );

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 
 import { configFor, upstreamKeys } from "../support/config.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { readStream } from "../support/sse.ts";
@@ -141,7 +141,7 @@ describe.each(pairs)("a %s client of %s", (dialect, model) => {
 
   test.each([false, true])("gets back nothing that is not on the list (stream: %p)", async (stream) => {
     provider.script((request) => {
-      const usual = usualAnswer(request);
+      const usual = usualResponse(request);
       return { ...usual, headers: { ...sentByProvider, ...usual.headers } };
     });
     const response = await ask(dialect, model, stream, {});

@@ -11,7 +11,7 @@ import { locateStore } from "../../src/config/store.ts";
 import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
 import { startCollector } from "../observe/collector.ts";
 import { json } from "../support/answers.ts";
-import { usualAnswer } from "../support/fixtures.ts";
+import { usualResponse } from "../support/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -92,7 +92,7 @@ const folder = newFolder();
 const provider = startProvider((request) => {
   if (request.path === "/token") return json({ access_token: issuedToken, expires_in: 3600 });
   const isQuoted = request.text.includes("quote it");
-  if (!isQuoted) return usualAnswer(request);
+  if (!isQuoted) return usualResponse(request);
   const message = `${Object.values(request.headers).join(" ")} refused: ${request.text}`;
   return json({ error: { message, type: "invalid_request_error" } }, { status: 400 });
 });

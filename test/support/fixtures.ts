@@ -66,7 +66,7 @@ export function answerFrom(name: FixtureName): Answer {
 }
 
 /** What a healthy provider says: in the dialect of the path, streamed when asked, with usage when asked. */
-export function usualAnswer(request: SeenRequest): Answer {
+export function usualResponse(request: SeenRequest): Answer {
   const form = request.body["stream"] === true ? "sse" : "json";
   if (request.path.endsWith("/chat/completions")) {
     const asksForUsage = JSON.stringify(request.body["stream_options"] ?? {}).includes(

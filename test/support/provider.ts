@@ -1,7 +1,7 @@
 import type { Socket } from "bun";
 import type { JsonObject } from "../../src/base/json.ts";
 import { type Answer, bytesOf, encode, type Step } from "./answers.ts";
-import { usualAnswer } from "./fixtures.ts";
+import { usualResponse } from "./fixtures.ts";
 import { RequestReader, type WireRequest } from "./http-bytes.ts";
 
 /** A request that the provider got, and what became of it. */
@@ -115,7 +115,7 @@ export function startProvider(initial: Script | null = null): ScriptedProvider {
 }
 
 function chooser(script: Script | null): (request: SeenRequest) => Answer | Promise<Answer> {
-  if (script === null) return usualAnswer;
+  if (script === null) return usualResponse;
   if (typeof script === "function") return script;
   const answers = Array.isArray(script) ? [...script] : [script];
   return () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { AnswerQueue, maxReadBytes } from "../../src/upstream/call/answer-queue.ts";
+import { maxReadBytes, ResponseQueue } from "../../src/upstream/call/response-queue.ts";
 import { sse } from "../support/answers.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -14,7 +14,7 @@ describe("a large piece", () => {
   const large = Buffer.alloc(2 * maxReadBytes + 5, "x");
 
   test("is read in parts, and stays one for who wants it whole", () => {
-    const queue = new AnswerQueue();
+    const queue = new ResponseQueue();
     queue.add(large);
     expect(queue.joined()).toHaveLength(large.length);
     const parts = [queue.take(), queue.take(), queue.take()] as Uint8Array[];
@@ -25,7 +25,7 @@ describe("a large piece", () => {
   });
 
   test("wakes a reader that waits: the first part is taken at once, the others are there", async () => {
-    const queue = new AnswerQueue();
+    const queue = new ResponseQueue();
     const seen: number[] = [];
     const reading = queue.take(({ length }) => seen.push(length) > 0);
     queue.add(large);
@@ -38,7 +38,7 @@ describe("a large piece", () => {
 
 describe("while its reader waits, a queue", () => {
   test("gives pieces to the taker, and wakes the reader with none of them once the taker says so", async () => {
-    const queue = new AnswerQueue();
+    const queue = new ResponseQueue();
     const seen: (string | null)[] = [];
     const reading = queue.take((bytes) => seen.push(textOf(bytes)) < 3);
     for (const text of ["a", "b", "c", "d"]) queue.add(piece(text));
@@ -49,7 +49,7 @@ describe("while its reader waits, a queue", () => {
   });
 
   test("tells the reader what the taker throws, and keeps what comes after it", async () => {
-    const queue = new AnswerQueue();
+    const queue = new ResponseQueue();
     const reading = Promise.resolve(
       queue.take(() => {
         throw new Error("no room");
@@ -62,11 +62,11 @@ describe("while its reader waits, a queue", () => {
   });
 
   test("ends and fails as ever, also from within the taker", async () => {
-    const ended = new AnswerQueue();
+    const ended = new ResponseQueue();
     const end = ended.take(() => true);
     ended.end();
     expect(await end).toBeNull();
-    const failed = new AnswerQueue();
+    const failed = new ResponseQueue();
     const broken = new GatewayError("upstream_error", "It broke off.");
     const failing = Promise.resolve(
       failed.take(() => {
@@ -80,7 +80,7 @@ describe("while its reader waits, a queue", () => {
   });
 
   test("gives none to a taker whose reader no longer waits", () => {
-    const queue = new AnswerQueue();
+    const queue = new ResponseQueue();
     let taken = 0;
     queue.take(() => {
       taken += 1;

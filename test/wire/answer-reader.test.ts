@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { AnswerReader } from "../../src/wire/answer-reader.ts";
+import { ResponseReader } from "../../src/wire/response-reader.ts";
 import { seededRandom } from "../support/random.ts";
 import { byteByByte, everyCut, randomCuts } from "./cuts.ts";
-import { type ReadAnswer, readPieces } from "./reading.ts";
+import { type ReadResponse, readPieces } from "./reading.ts";
 
 const read = (text: string) => readPieces([Buffer.from(text, "latin1")]);
 
-function expectRead(text: string, expected: Partial<ReadAnswer>): void {
+function expectRead(text: string, expected: Partial<ReadResponse>): void {
   const bytes = Buffer.from(text, "latin1");
   expect(readPieces([Buffer.from(bytes)])).toMatchObject(expected);
   for (const pieces of everyCut(bytes)) expect(readPieces(pieces)).toMatchObject(expected);
@@ -88,7 +88,7 @@ describe("an answer, in one piece, in two wherever it is cut, and byte by byte",
   test("random answers, cut at random, one after the other on one connection", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = seededRandom(seed);
-      const reader = new AnswerReader();
+      const reader = new ResponseReader();
       for (let answers = 1 + random.below(3); answers > 0; answers--) {
         const body = "x".repeat(random.below(200));
         const half = random.below(body.length + 1);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { collectAnswer } from "../../src/wire/collect.ts";
+import { collectResponse } from "../../src/wire/collect.ts";
 import { CountedDials, clientOf } from "./recorder.ts";
 import { answerWith, TestServer } from "./server.ts";
 
@@ -14,14 +14,14 @@ test("a collected answer has its status and its text, however it was split", asy
     }
   });
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
+  const answer = collectResponse((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
   expect(await answer).toMatchObject({ status: 200, text });
 });
 
 test("an answer that fails rejects with the cause", async () => {
   using server = new TestServer((peer) => peer.reset());
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
+  const answer = collectResponse((it) => client.send(head, "{}", it, "caller"), AbortSignal.timeout(10_000));
   await expect(answer).rejects.toMatchObject({ code: "ECONNRESET" });
 });
 
@@ -29,7 +29,7 @@ test("aborting the signal cancels the request", async () => {
   const leave = new AbortController();
   using server = new TestServer(() => leave.abort(new Error("enough")));
   const client = clientOf(server);
-  const answer = collectAnswer((it) => client.send(head, "{}", it, "caller"), leave.signal);
+  const answer = collectResponse((it) => client.send(head, "{}", it, "caller"), leave.signal);
   await expect(answer).rejects.toThrow("enough");
   await server.peer(0).gone;
 });
@@ -38,7 +38,7 @@ test("with an aborted signal nothing is sent", async () => {
   using server = new TestServer((peer) => void peer.write(answerWith("ok")));
   const dials = new CountedDials();
   const client = clientOf(server, { dial: dials.dial });
-  const answer = collectAnswer(
+  const answer = collectResponse(
     (it) => client.send(head, "{}", it, "caller"),
     AbortSignal.abort(new Error("too late")),
   );

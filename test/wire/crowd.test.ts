@@ -10,7 +10,7 @@ const crowd = 150;
 const rounds = 3;
 
 /** Sends a crowd's requests, and lets all of them be answered in one turn of the server. */
-async function answerTogether(
+async function respondTogether(
   server: TestServer,
   waiting: Peer[],
   answer: (peer: Peer, number: number) => void,
@@ -31,7 +31,7 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
   test("are each given to the request that they answer", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const sent = await answerTogether(server, waiting, (peer, number) => {
+    const sent = await respondTogether(server, waiting, (peer, number) => {
       void peer.write(answerWith(`answer ${number}`));
     });
     expect(sent.map(({ recorder }) => recorder.text)).toEqual(sent.map((_, number) => `answer ${number}`));
@@ -42,7 +42,7 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
   test("are whole if every server closes its connection right behind them", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const sent = await answerTogether(server, waiting, (peer, number) => {
+    const sent = await respondTogether(server, waiting, (peer, number) => {
       void peer.write(answerWith(`answer ${number}`));
       peer.end();
     });
@@ -53,7 +53,7 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
   test("are whole if only the close of the connection ends them", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    const sent = await answerTogether(server, waiting, (peer, number) => {
+    const sent = await respondTogether(server, waiting, (peer, number) => {
       void peer.write(`HTTP/1.1 200 OK\r\n\r\nanswer ${number}`);
       peer.end();
     });
@@ -63,7 +63,7 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
   test("are not what an idle connection was sent unasked just before it was used", async () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
-    await answerTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
+    await respondTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
     waiting.length = 0;
     const connections: Connection[] = [];
     const client = clientOf(server, {
@@ -89,7 +89,7 @@ describe("answers to a crowd, which come in one turn of the event loop", () => {
     const waiting: Peer[] = [];
     using server = new TestServer((peer) => void waiting.push(peer));
     const client = clientOf(server);
-    await answerTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
+    await respondTogether(server, waiting, (peer) => void peer.write(answerWith("warm")));
     waiting.length = 0;
     const sent = Array.from({ length: crowd }, () => post(client));
     const heard: number[] = [];

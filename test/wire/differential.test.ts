@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { AnswerReader } from "../../src/wire/answer-reader.ts";
+import { ResponseReader } from "../../src/wire/response-reader.ts";
 import { WireError } from "../../src/wire/transfer.ts";
 import { seededRandom } from "../support/random.ts";
 import { randomCuts } from "./cuts.ts";
 import { type NodeReading, nodePath, readByNode } from "./node-parser.ts";
-import { everySingleMutation, randomAnswer } from "./random-answers.ts";
+import { everySingleMutation, randomResponse } from "./random-answers.ts";
 import { readPieces } from "./reading.ts";
 
 const runs = process.env["SLUICE_SOAK"] === "1" ? 100_000 : 2_000;
@@ -31,7 +31,7 @@ function readHere(pieces: readonly Buffer[]): OwnReading {
 
 /** The answer up to its end. We drop surplus bytes with the connection; Node would read them as another answer. */
 function upToItsEnd(answer: Buffer): Buffer {
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   const ignore = { answered() {}, received() {} };
   try {
     for (const [index, byte] of answer.entries()) {
@@ -112,7 +112,7 @@ if (nodePath === null) {
     test(`${runs} random answers`, async () => {
       const random = seededRandom(20_261_115);
       const { accepted, refused, disagreements } = await compare(
-        Array.from({ length: runs }, () => randomAnswer(random)),
+        Array.from({ length: runs }, () => randomResponse(random)),
       );
       expect(disagreements).toEqual([]);
       expect(accepted).toBeGreaterThan(runs / 5);
@@ -135,7 +135,7 @@ if (nodePath === null) {
 test("how the network splits an answer changes nothing", () => {
   const random = seededRandom(3);
   for (let run = 0; run < 2_000; run++) {
-    const answer = randomAnswer(random);
+    const answer = randomResponse(random);
     const whole = readHere([Buffer.from(answer)]);
     const cut = readHere(randomCuts(answer, random));
     expect([cut.outcome, cut.status, cut.body]).toEqual([whole.outcome, whole.status, whole.body]);

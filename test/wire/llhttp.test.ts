@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { byteByByte, everyCut } from "./cuts.ts";
 import { type Expected, llhttpCases } from "./llhttp-cases.ts";
-import { type ReadAnswer, readPieces } from "./reading.ts";
+import { type ReadResponse, readPieces } from "./reading.ts";
 
-function expectation(expected: Exclude<Expected, "refused">): Partial<ReadAnswer> {
+function expectation(expected: Exclude<Expected, "refused">): Partial<ReadResponse> {
   if (expected === "incomplete") return { isComplete: false, endsWithConnection: false };
   const statuses = [expected.status ?? 200];
   if ("untilClose" in expected) return { statuses, body: expected.untilClose, endsWithConnection: true };

@@ -81,7 +81,7 @@ const trailers = [
 
 const bytes = '\r\n\0\x01\t\x0b\x0c\x7f\x80\xff :;,"\\=+-_/.0159afAFgGxXzZ(){}[]@';
 
-export function randomAnswer(random: SeededRandom): Buffer {
+export function randomResponse(random: SeededRandom): Buffer {
   const interim = random.chance(0.1) ? "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" : "";
   const lines = Array.from({ length: random.below(4) }, () => random.pick(headers));
   const data = "hello world, this is data".slice(0, random.below(26));

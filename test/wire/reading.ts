@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
-import { AnswerReader } from "../../src/wire/answer-reader.ts";
+import { ResponseReader } from "../../src/wire/response-reader.ts";
 import type { Head } from "../../src/wire/transfer.ts";
 
 /** What a listener received, and the state of the reader afterwards. */
-export interface ReadAnswer {
+export interface ReadResponse {
   readonly statuses: readonly number[];
   readonly body: string;
   readonly isComplete: boolean;
@@ -14,8 +14,8 @@ export interface ReadAnswer {
 /** Reads an answer that arrives in these pieces. */
 export function readPieces(
   pieces: readonly Buffer[],
-  reader = new AnswerReader(),
-): ReadAnswer & { head: Head | null } {
+  reader = new ResponseReader(),
+): ReadResponse & { head: Head | null } {
   const statuses: number[] = [];
   let body = "";
   let head: Head | null = null;

@@ -1,14 +1,14 @@
 const root = new URL("../..", import.meta.url).pathname;
 
 /** The outcome of one request. */
-export type ProcessAnswer = { readonly status: number; readonly text: string } | { readonly code: string };
+export type ProcessResponse = { readonly status: number; readonly text: string } | { readonly code: string };
 
 /** Sends requests from a separate process, which must exit by itself. */
 export async function requestInProcess(
   baseUrl: string,
   times: number,
   env: Readonly<Record<string, string>>,
-): Promise<ProcessAnswer[]> {
+): Promise<ProcessResponse[]> {
   const child = Bun.spawn([process.execPath, "test/wire/request-process.ts", baseUrl, String(times)], {
     cwd: root,
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },

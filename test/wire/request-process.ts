@@ -4,7 +4,7 @@
  */
 
 import { createProvider } from "../../src/vendors/registry.ts";
-import { collectAnswer } from "../../src/wire/collect.ts";
+import { collectResponse } from "../../src/wire/collect.ts";
 import { prepared, providerSettings } from "../upstream/fixtures.ts";
 import { codeOf } from "./recorder.ts";
 
@@ -15,7 +15,7 @@ const request = prepared({ body: '{"model":"m"}' });
 
 async function requestRepeatedly(): Promise<void> {
   for (let time = 0; time < Number(times); time++) {
-    const answer = collectAnswer(
+    const answer = collectResponse(
       (receiver) => provider.send(request, provider.credentials[0]?.use() ?? null, receiver, "key"),
       never.signal,
     );

@@ -5,7 +5,7 @@ const lockedMs = 15 * 60_000;
 const maxAddresses = 10_000;
 
 /** Delay of the answer to a wrong token from a locked address. */
-const slowAnswerMs = 1000;
+const slowResponseMs = 1000;
 /** At most this many answers are delayed: each holds a connection open. */
 const maxSlowed = 100;
 
@@ -54,7 +54,7 @@ export class Lockout {
   async slowDown(): Promise<void> {
     if (this.#slowed >= maxSlowed) return;
     this.#slowed += 1;
-    await Bun.sleep(slowAnswerMs);
+    await Bun.sleep(slowResponseMs);
     this.#slowed -= 1;
   }
 

@@ -17,7 +17,7 @@ import type {
 } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
-import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
+import { type CollectedResponse, collectResponse } from "../../wire/collect.ts";
 import type { ModelCheckView } from "./schema.ts";
 
 /** Less than the 30 s after which the gateway closes a connection on which nothing happens. */
@@ -116,7 +116,7 @@ function ask(
   credential: Credential | null,
   dialect: ProviderDialectName,
   { upstreamModel, maxTokensField, family }: DeploymentSettings,
-): Promise<CollectedAnswer> {
+): Promise<CollectedResponse> {
   const target = { upstreamModel, maxTokensField, maxOutputTokens: outputTokens };
   const small = providerDialect(dialect).smallRequest(question, target);
   const vendor = bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, {});
@@ -129,14 +129,14 @@ function ask(
     body,
     headers: {},
   };
-  return collectAnswer(
+  return collectResponse(
     (receiver) => provider.send(prepared, credential?.use() ?? null, receiver, "models check"),
     abortAfter(timeoutMs),
   );
 }
 
 function problemWith(
-  { status, head, text }: CollectedAnswer,
+  { status, head, text }: CollectedResponse,
   provider: Provider,
   { upstreamModel }: DeploymentSettings,
 ): string | null {

@@ -105,7 +105,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    answerField: "content",
+    responseField: "content",
     failureIn,
     usageOption: null,
     issuedIds,

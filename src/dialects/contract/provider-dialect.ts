@@ -64,7 +64,7 @@ export interface FailedStart {
 /** What a passthrough to a client of the same dialect needs. */
 export interface Passthrough {
   /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
-  readonly answerField: string;
+  readonly responseField: string;
   /** The error in place of a whole answer, or of a failed one; null if it has not failed. */
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */

@@ -69,7 +69,7 @@ export function cutShort(): GatewayError {
  * client sees the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is
  * more than zero, there is no retry, because the client would pay twice.
  */
-export class FailedAnswer extends GatewayError {
+export class FailedResponse extends GatewayError {
   /** Null if the provider reports only extras, and no tokens. */
   readonly usage: ReportedUsage | null;
   /** What the provider reports in addition to tokens, in the response or in the event that reports the failure. */
@@ -88,7 +88,7 @@ export function failedResponse(
   usage: ReportedUsage | null,
   extras: ReportedExtras,
 ): GatewayError {
-  const failed = new FailedAnswer(failure, usage, extras);
+  const failed = new FailedResponse(failure, usage, extras);
   return isBilled(failed) ? failed : failure;
 }
 
@@ -99,11 +99,11 @@ export function failedResponse(
 export function failedAfter<Failure>(
   before: ReportedSoFar & { readonly started: boolean },
   failure: Failure,
-): Failure | FailedAnswer {
-  if (!(failure instanceof FailedAnswer) || failure.usage === null) return failure;
+): Failure | FailedResponse {
+  if (!(failure instanceof FailedResponse) || failure.usage === null) return failure;
   const usage = runningTotal(before, failure.usage);
   const isOutputMissing = before.started && usage.outputTokens === 0;
-  return new FailedAnswer(
+  return new FailedResponse(
     failure,
     isOutputMissing ? { ...usage, isOutputDoubtful: true } : usage,
     failure.extras,
@@ -111,8 +111,8 @@ export function failedAfter<Failure>(
 }
 
 /** Whether the failure reports any usage. */
-export function isBilled(failure: unknown): failure is FailedAnswer {
-  if (!(failure instanceof FailedAnswer)) return false;
+export function isBilled(failure: unknown): failure is FailedResponse {
+  if (!(failure instanceof FailedResponse)) return false;
   return hasTokens(failure.usage) || hasCalls(failure.extras);
 }
 

@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
-import { citing } from "./answer-parts.ts";
 import type {
   IrAssistantBlock,
   IrBlockHead,
@@ -10,6 +9,7 @@ import type {
   IrResponse,
   ReasoningSignature,
 } from "./ir.ts";
+import { citing } from "./response-parts.ts";
 
 interface Growing {
   readonly head: IrBlockHead;

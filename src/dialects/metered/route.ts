@@ -44,7 +44,7 @@ export interface MeteredRoute {
   /** The provider finishes and bills a started stream, so a disconnect does not cancel it. */
   readonly outlivesClient?: true;
   /** Responses can also be audio or plain text. */
-  readonly answersAnyType?: true;
+  readonly returnsAnyType?: true;
   /** Responses of such types are relayed as they arrive. Their cost depends on the request alone. */
   readonly relaysBytes?: true;
   /** Requests can be forms with files, with the fields of the schema. Absent if they are always JSON. */
@@ -174,11 +174,11 @@ export interface MeteredFormat {
   /** Writes a body of the provider's own kind. Dropped fields of the client's body are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
   /** Reads an answer that the client gets as it is; null if it has to be rewritten. */
-  pass?(answer: MeteredAnswer, requested: RequestedForm): MeteredReading | null;
+  pass?(answer: MeteredResponse, requested: RequestedForm): MeteredReading | null;
   /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
   readonly parsesWhole?: true;
   /** Reads all responses, and writes the client's. Absent if responses always pass. Throws `upstream_error` for an invalid one. */
-  read?(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading;
+  read?(answers: readonly MeteredResponse[], requested: RequestedForm): MeteredReading;
 }
 
 /** A request of OpenAI's shape, whose answer passes. */
@@ -187,7 +187,7 @@ export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pa
 }
 
 /** A provider's answer to one call. */
-export interface MeteredAnswer {
+export interface MeteredResponse {
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;

@@ -90,7 +90,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    answerField: "choices",
+    responseField: "choices",
     failureIn,
     usageOption: {
       isSet: wantsUsage,

@@ -101,7 +101,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    answerField: "output",
+    responseField: "output",
     failureIn,
     usageOption: null,
     issuedIds,

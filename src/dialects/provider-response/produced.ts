@@ -34,8 +34,11 @@ export const encryptedCharsPerToken = 16;
 export const encryptedCharsPerImage = 1290 * encryptedCharsPerToken;
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
-export function producedText({ answerField }: { readonly answerField: string }, body: JsonObject): string {
-  return writtenText(body[answerField]);
+export function producedText(
+  { responseField }: { readonly responseField: string },
+  body: JsonObject,
+): string {
+  return writtenText(body[responseField]);
 }
 
 /** All text that the model wrote in an answer or a part of one, wherever a provider puts it. */

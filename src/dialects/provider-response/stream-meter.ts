@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras, ReportedUsage, Tiers } from "../../base/usage/usage.ts";
-import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
+import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { runningTotal } from "../usage/reported-usage.ts";
 import { ProducedText } from "./produced-text.ts";
@@ -127,7 +127,7 @@ export class StreamMeter {
    * figures, the output is marked as doubtful.
    */
   get usage(): ReportedUsage | null {
-    if (this.failure instanceof FailedAnswer) return this.failure.usage;
+    if (this.failure instanceof FailedResponse) return this.failure.usage;
     const isFinal = this.isComplete || (this.ended && this.failure === null);
     return this.#hasFigures && isFinal ? this.partialUsage : null;
   }
@@ -141,7 +141,7 @@ export class StreamMeter {
 
   /** What the provider has reported in addition to tokens; null if it has reported nothing. */
   get extras(): ReportedExtras | null {
-    const failed = this.failure instanceof FailedAnswer ? this.failure.extras : null;
+    const failed = this.failure instanceof FailedResponse ? this.failure.extras : null;
     if (this.#tiers === null && failed === null) return this.#extras;
     const calls = { ...failed?.calls, ...this.#extras?.calls };
     return {

@@ -16,10 +16,10 @@ type Markable = IrText | IrTool | IrMessage["blocks"][number];
 export function markCache(request: IrRequest, { dialect }: Source, target: Target): IrRequest {
   if (target.marksCache !== true || !dialect.expectsCaching || !takesMarks(target)) return request;
   const { tools, system, messages } = request;
-  const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
-  if (tools.length === 0 || lastAnswer === -1 || countMarks(request) > 0) return request;
-  const before = messages.findLastIndex(({ role }, index) => role === "user" && index < lastAnswer);
-  const last = messages.findLastIndex(({ role }, index) => role === "user" && index > lastAnswer);
+  const lastResponse = messages.findLastIndex(({ role }) => role === "assistant");
+  if (tools.length === 0 || lastResponse === -1 || countMarks(request) > 0) return request;
+  const before = messages.findLastIndex(({ role }, index) => role === "user" && index < lastResponse);
+  const last = messages.findLastIndex(({ role }, index) => role === "user" && index > lastResponse);
   return {
     ...request,
     tools: marked(tools),

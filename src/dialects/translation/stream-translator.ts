@@ -10,7 +10,7 @@ import type { ReadEvent } from "../provider-response/read-event.ts";
 import { StreamMeter } from "../provider-response/stream-meter.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
-import { EventRestorer, type ToolMapping } from "./restore-answer.ts";
+import { EventRestorer, type ToolMapping } from "./restore-response.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {

@@ -49,7 +49,7 @@ function reread(target: Target, call: WriterContext): Translation {
 }
 
 /** For a request that was translated on another thread: only the answer is left to translate. */
-export function translationOfAnswer(
+export function translationOfResponse(
   source: Source,
   target: Target,
   { tools, formatTool }: SerializedToolMapping,

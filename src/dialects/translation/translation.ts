@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { nothingReported, type ReportedUsage, type Usage } from "../../base/usage/usage.ts";
 import type { WriterContext } from "../contract/client-dialect.ts";
-import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
+import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { producedBy } from "../provider-response/produced.ts";
@@ -11,7 +11,7 @@ import { StreamMeter } from "../provider-response/stream-meter.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ClientTool } from "../tools/names.ts";
-import { EventRestorer } from "./restore-answer.ts";
+import { EventRestorer } from "./restore-response.ts";
 import { StreamTranslator, type TranslationContext } from "./stream-translator.ts";
 
 /** A request translated from one dialect to another. Made once per attempt, because the target may differ. */
@@ -123,6 +123,6 @@ class ResponseCollector {
     const { partialUsage, reportedOutput } = this.meter;
     const failure = failedAfter({ partialUsage, reportedOutput, started: false }, error);
     if (!(failure instanceof GatewayError) || isBilled(failure) || reportedOutput === 0) return failure;
-    return new FailedAnswer(failure, partialUsage, nothingReported);
+    return new FailedResponse(failure, partialUsage, nothingReported);
   }
 }

@@ -9,7 +9,7 @@ import {
   providerDialect,
   type SharedDialectName,
 } from "../../dialects/registry.ts";
-import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
+import { translate, translationOfResponse } from "../../dialects/translation/translate.ts";
 import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
@@ -24,7 +24,7 @@ import { dialectToward, targetOf } from "./target.ts";
 import { translateBody, translateJob } from "./translate-body.ts";
 
 /** What translating an answer needs to know of its request. */
-export interface AnswerContext {
+export interface ResponseContext {
   readonly client: ClientDialectName;
   readonly toward: ProviderDialectName;
   readonly source: Omit<Source, "dialect">;
@@ -81,7 +81,7 @@ export class Attempt {
   }
 
   /** The translation as data, for a large answer that is read on another thread. */
-  answerContext(): AnswerContext {
+  responseContext(): ResponseContext {
     const { dialect: _, ...source } = this.#source();
     const { dialect: toward } = this;
     const { dialect: __, ...target } = targetOf(this.#deployment, toward);
@@ -157,7 +157,7 @@ async function translateLarge(
   const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(translateJob, input, call);
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
-  const translation = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
+  const translation = translationOfResponse(whole, targetOf(deployment, toward), toolMapping, dropped);
   return { body, dropped, translation };
 }
 

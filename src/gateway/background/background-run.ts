@@ -15,7 +15,7 @@ import { StoreError, type TurnRecord } from "../../store/store.ts";
 import { namedAsSent } from "../conversations/sent-paths.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import { publicErrorOf } from "../exchange/describe-error.ts";
-import type { EarlyAnswer, Exchange, ExchangeEnd } from "../exchange/exchange.ts";
+import type { EarlyResponse, Exchange, ExchangeEnd } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { BackgroundPlan } from "../turns/background-plan.ts";
 import type { RunningBackground } from "../turns/backgrounds.ts";
@@ -50,7 +50,7 @@ interface BackgroundRunParts {
  * A response in the background while it runs: the outlet of an ordinary exchange, which stores in place of sending. A completed
  * response is stored by the settle; here are the events, and every other end.
  */
-export class BackgroundRun implements EarlyAnswer, RunningBackground {
+export class BackgroundRun implements EarlyResponse, RunningBackground {
   readonly id: string;
   readonly keyId: string;
   /** The process, as it was when this began. */

@@ -41,7 +41,7 @@ export async function beginInBackground({ call, atSeconds, request }: Generation
   const run = await store(call, plan, queued);
   const answer = plan.isStreamed ? eventsResponse(call, plan.id, 0) : respond(call, withoutOutput(head));
   run.attach(exchange);
-  exchange.answerEarly(run, answer);
+  exchange.respondEarly(run, answer);
 }
 
 /** A retry of a request whose response was begun before: its first answer again, or all of its events. */

@@ -2,7 +2,7 @@ import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { AskedThread, ThreadError } from "../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
-import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import { FailedResponse } from "../../dialects/errors/failure.ts";
 import { parseEvent } from "../../dialects/sse/parse-event.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
@@ -62,14 +62,14 @@ export class LargeBodies {
   }
 
   /** Reads what a provider has sent, before any request: that call is paid for already. */
-  runAnswer<Input, Output>(job: Job<Input, Output>, input: Input): Promise<Output> {
+  runResponse<Input, Output>(job: Job<Input, Output>, input: Input): Promise<Output> {
     return this.#run(job, input, null);
   }
 
   /** The data of an event of a stream. */
   async parseEvent(data: string): Promise<ParsedEvent> {
     await largeBodyPacer.turn();
-    return this.runAnswer(eventJob, data);
+    return this.runResponse(eventJob, data);
   }
 
   /** Results come one in a turn, because taking one takes milliseconds too. */
@@ -130,7 +130,7 @@ export class LargeBodies {
 
 function refused({ code, message, param, vendor, reported }: ExpectedError): GatewayError {
   const error = new GatewayError(code, message, { param, vendor });
-  return reported === null ? error : new FailedAnswer(error, reported.usage, reported.extras);
+  return reported === null ? error : new FailedResponse(error, reported.usage, reported.extras);
 }
 
 function threadLost(): GatewayError {

@@ -31,7 +31,7 @@ export async function recordTurn(
   call: KeptCall,
   keeping: TurnInMaking,
   answer: Piece,
-  { streamed, endedIds = null }: AnswerParts = {},
+  { streamed, endedIds = null }: ResponseParts = {},
 ): Promise<RecordedTurns> {
   const { gateway, exchange, keyId, model } = call;
   const { deployment } = exchange.attempts;
@@ -49,7 +49,7 @@ export async function recordTurn(
 type RecordedTurns = readonly TurnRecord[] | undefined;
 
 /** What is known of an answer in addition to its bytes. */
-interface AnswerParts {
+interface ResponseParts {
   readonly streamed?: StreamedItems | undefined;
   readonly endedIds?: EndedIds | null | undefined;
 }
@@ -101,7 +101,7 @@ async function readEnded(
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }
   await largeBodyPacer.turn();
-  const read = await largeBodies.runAnswer(endedJob, {
+  const read = await largeBodies.runResponse(endedJob, {
     bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),
     streamed: streamed === undefined ? null : { events: streamed.events },
   });

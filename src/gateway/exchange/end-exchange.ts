@@ -39,7 +39,7 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   if (hold !== null) gateway.accounts.release(hold);
   if (taken.playground !== null) giveBackShare(gateway, exchange, taken.playground);
   correctTokens(gateway, exchange);
-  if (answer !== null) endAnswer(answer, exchange, outcome);
+  if (answer !== null) endResponse(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
 }
 
@@ -53,7 +53,7 @@ function giveBackShare({ playground }: Gateway, { taken, charge }: Exchange, sha
 }
 
 /** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */
-function endAnswer(answer: OpenedCall, { endedBy }: Exchange, outcome: ExchangeEnd["outcome"]): void {
+function endResponse(answer: OpenedCall, { endedBy }: Exchange, outcome: ExchangeEnd["outcome"]): void {
   if (outcome === "completed") {
     answer.finished("completed");
     return;

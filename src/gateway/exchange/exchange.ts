@@ -39,7 +39,7 @@ export interface ChargeFacts {
 export const clientClosedRequest = 499;
 
 /** A response that began before a provider answered, and continues with what comes of that. */
-export interface EarlyAnswer {
+export interface EarlyResponse {
   end(response: Response): Promise<void>;
   failure(thrown: unknown): Response;
   /** A provider has begun to answer. Throws if that is not wanted any more. */
@@ -145,7 +145,7 @@ export class Exchange {
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: GuardedStream | null = null;
   /** Null unless the head was sent before a provider began to answer. */
-  early: EarlyAnswer | null = null;
+  early: EarlyResponse | null = null;
   isEnded = false;
   /** Why the gateway has ended the exchange; null if it has not. */
   endedBy: GatewayError | null = null;
@@ -153,7 +153,7 @@ export class Exchange {
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
-  #answerClient: (response: Response) => void = () => {};
+  #respondToClient: (response: Response) => void = () => {};
 
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
@@ -237,15 +237,15 @@ export class Exchange {
   }
 
   /** Answers the client before a provider does. */
-  answerEarly(early: EarlyAnswer, response: Response): void {
+  respondEarly(early: EarlyResponse, response: Response): void {
     this.early = early;
-    this.#answerClient(response);
+    this.#respondToClient(response);
   }
 
   /** What is answered: the response of `run`, or one that begins earlier and continues with it. */
   firstOf(running: Promise<Response>): Promise<Response> {
     return new Promise((resolve, reject) => {
-      this.#answerClient = resolve;
+      this.#respondToClient = resolve;
       running.then(
         (response) => (this.early === null ? resolve(response) : this.early.end(response)),
         reject,

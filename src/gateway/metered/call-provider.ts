@@ -4,7 +4,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { malformedResponse } from "../../dialects/errors/failure.ts";
-import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialects/metered/route.ts";
+import type { MeteredFormat, MeteredReading, MeteredResponse } from "../../dialects/metered/route.ts";
 import { type Deployment, maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/registry.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
@@ -25,7 +25,7 @@ export interface AnsweredParts {
   readonly chosen: ChosenFormat;
   readonly dropped: readonly string[];
   /** In the order of the parts. If a part failed, only the responses to the others. */
-  readonly answers: readonly MeteredAnswer[];
+  readonly answers: readonly MeteredResponse[];
   /** The parts that they answer. */
   readonly parts: readonly JsonObject[];
   /** The first failure of a part; null if all were answered. */
@@ -59,7 +59,7 @@ export async function callInParts(
 ): Promise<AnsweredParts> {
   const inputsIn = (place: number) => parts.route.countInputs?.(bodies[place] ?? {}) ?? null;
   const first = await openCall(parts, bodies.length === 1 ? null : (bodies[0] ?? null), null);
-  const answers: (MeteredAnswer | undefined)[] = [
+  const answers: (MeteredResponse | undefined)[] = [
     await readAnswer(first.opened, inputsIn(0), bodies.length > 1),
   ];
   let failure: unknown = null;
@@ -107,7 +107,7 @@ function factsOf({ call, opened }: BegunCall): Pick<AnsweredParts, "opened" | "c
 }
 
 /** Reads a byte stream to its end and discards it: the client has disconnected. */
-async function readBytes(opened: OpenedCall): Promise<MeteredAnswer> {
+async function readBytes(opened: OpenedCall): Promise<MeteredResponse> {
   const responseHeaders = headersOf(opened);
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
@@ -121,7 +121,7 @@ async function readAnswer(
   opened: OpenedCall,
   inputs: number | null,
   isPart: boolean,
-): Promise<MeteredAnswer> {
+): Promise<MeteredResponse> {
   if (opened.streaming) {
     opened.finished("failed");
     throw malformedResponse("it is a stream");
@@ -134,7 +134,7 @@ async function readAnswer(
   return { ...responseHeaders, bytes, inputs };
 }
 
-function headersOf({ head }: OpenedCall): Pick<MeteredAnswer, "contentType" | "countedInput"> {
+function headersOf({ head }: OpenedCall): Pick<MeteredResponse, "contentType" | "countedInput"> {
   return { contentType: head?.get("content-type") ?? null, countedInput: countedInput(head) };
 }
 
@@ -149,15 +149,15 @@ function countedInput(head: OpenedCall["head"]): number | null {
 }
 
 /** What was used, and the answer once its usage is known. */
-export interface FoundAnswer extends Omit<MeteredReading, "written"> {
+export interface FoundResponse extends Omit<MeteredReading, "written"> {
   bodyWith(usage: Usage): Piece;
 }
 
 /** Large responses are read on another thread, and so are many small ones that have to be rewritten. */
-export async function readAnswers(
+export async function readResponses(
   { call, name, route, askedAt }: MeteredPlan,
   { answers, chosen, opened }: AnsweredParts,
-): Promise<FoundAnswer> {
+): Promise<FoundResponse> {
   const [answer] = answers;
   const asked = askedAt(opened.deployment);
   const { format } = chosen;
@@ -176,17 +176,17 @@ export async function readAnswers(
     answers: answers.map((each) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
   };
-  const { written, ...read } = await call.gateway.largeBodies.runAnswer(meteredJob, input);
+  const { written, ...read } = await call.gateway.largeBodies.runResponse(meteredJob, input);
   if (written === null) return { ...read, bodyWith: () => answer.bytes };
   return { ...read, bodyWith: (usage) => endedBy(written, Buffer.from(end(usage))) };
 }
 
-function passesQuickly(answer: MeteredAnswer, { parsesWhole }: MeteredFormat): boolean {
+function passesQuickly(answer: MeteredResponse, { parsesWhole }: MeteredFormat): boolean {
   return parsesWhole === true ? !isLargeBody(answer.bytes) : answer.bytes.length < largeBodyBytes;
 }
 
 /** Many small ones take as long as a large one. */
-function areLarge(answers: readonly MeteredAnswer[]): boolean {
+function areLarge(answers: readonly MeteredResponse[]): boolean {
   const total = lengthOf(answers.map(({ bytes }) => bytes));
   return total >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }

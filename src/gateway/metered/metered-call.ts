@@ -53,7 +53,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
     this.pinned = pinned;
     const { stream, taken } = parts.call.exchange;
     this.stream = stream;
-    this.takesAnyType = parts.route.answersAnyType === true;
+    this.takesAnyType = parts.route.returnsAnyType === true;
     // An answer that is kept for a retry is charged and stored at once, whether or not the client waits for it.
     this.streamsAnyType = parts.route.relaysBytes === true && !stream && taken.claim === null;
   }

@@ -1,14 +1,14 @@
 import { assert } from "../../base/assert.ts";
 import { sharedBytes } from "../../base/bytes.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type { MeteredAnswer, MeteredReading, RequestedForm } from "../../dialects/metered/route.ts";
+import type { MeteredReading, MeteredResponse, RequestedForm } from "../../dialects/metered/route.ts";
 import type { Job } from "../body-worker/job.ts";
 
 interface MeteredInput {
   readonly route: MeteredRouteName;
   /** The format's name. */
   readonly format: string;
-  readonly answers: readonly MeteredAnswer[];
+  readonly answers: readonly MeteredResponse[];
   readonly asked: RequestedForm;
 }
 

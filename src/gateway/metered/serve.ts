@@ -17,12 +17,12 @@ import { readRequest, withBody } from "../request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
 import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
 import { replay } from "../response/replay.ts";
-import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
 import { meteredPlan } from "./metered-call.ts";
 import { priceMetered } from "./pricing.ts";
+import { respondMetered } from "./respond.ts";
 import { streamMetered } from "./stream.ts";
 
 /**
@@ -63,7 +63,7 @@ export async function serveMetered(
   const relays = exchange.stream || metered.relaysBytes === true;
   // Awaited, because a form is needed until the provider has it.
   return await settledOrReleased(gateway, exchange, wanted, meter, () =>
-    relays ? streamMetered({ meter, ...plan }) : answerMetered({ meter, ...plan }),
+    relays ? streamMetered({ meter, ...plan }) : respondMetered({ meter, ...plan }),
   );
 }
 

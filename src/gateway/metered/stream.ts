@@ -4,9 +4,9 @@ import { BytesRelayer } from "../response/bytes-relayer.ts";
 import { addCostHeaders } from "../response/headers.ts";
 import { PassthroughRelayer } from "../response/passthrough-relayer.ts";
 import { relayStream } from "../response/stream-response.ts";
-import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./call-provider.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
+import { chargeFailure, respondWhole } from "./respond.ts";
 
 function isEventStream({ head }: OpenedCall): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;
@@ -17,7 +17,7 @@ async function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Promise<Re
   const { call, meter, request, estimatedInput } = asking;
   const { exchange } = call;
   const { opened } = begun;
-  if (exchange.hasClientDisconnected) return answerWhole(asking, begun);
+  if (exchange.hasClientDisconnected) return respondWhole(asking, begun);
   exchange.answeredBy(opened);
   meter.noteExtras(null);
   const headers: Record<string, string> = {};
@@ -34,7 +34,7 @@ export async function streamMetered(asking: HeldMeteredCall): Promise<Response> 
   const { exchange, model } = routed;
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
-  if (!opened.streaming) return answerWhole(asking, begun);
+  if (!opened.streaming) return respondWhole(asking, begun);
   if (call.streamsAnyType && !isEventStream(opened)) return relayBytes(asking, begun);
   const { streams } = route;
   assert(streams !== undefined, "only routes that stream are asked to");

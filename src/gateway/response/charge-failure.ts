@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
-import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import { type FailedResponse, isBilled } from "../../dialects/errors/failure.ts";
 import { ProducedOutput } from "../charge/usage-evidence.ts";
 import type { PendingResponse } from "./pending-response.ts";
 
@@ -15,7 +15,7 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
 
 type FailingCall = Pick<PendingResponse, "asking" | "meter">;
 
-function settleFailure({ asking, meter }: FailingCall, error: FailedAnswer): Promise<unknown> {
+function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): Promise<unknown> {
   const { attempt, generation } = asking;
   const { exchange } = asking.call;
   assert(attempt !== null, "a provider has failed without an attempt");

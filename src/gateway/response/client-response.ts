@@ -20,7 +20,7 @@ import type { ProviderResponse } from "./read-response.ts";
 import { recordResponse } from "./record-response.ts";
 
 /** Answers the client with a whole response, once its charge is durable. Rejects with the failure if there is none, once that is charged. */
-export async function answerWhole(pending: PendingResponse): Promise<Response> {
+export async function respondWhole(pending: PendingResponse): Promise<Response> {
   const { call, meter, asking } = pending;
   let whole: ProviderResponse;
   try {

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { nothingReported, type Usage } from "../../base/usage/usage.ts";
-import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import { FailedResponse } from "../../dialects/errors/failure.ts";
 import {
   CompactionStream,
   compactedResponse,
@@ -55,7 +55,7 @@ export function compactedWhole(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // The provider is paid for what it has reported.
-    throw new FailedAnswer(error, whole.usage, whole.extras ?? nothingReported);
+    throw new FailedResponse(error, whole.usage, whole.extras ?? nothingReported);
   }
 }
 
@@ -122,7 +122,7 @@ export class CompactionRelayer implements StreamRelayer {
       this.#made = compactedBy(this.#compaction, this.#summary.terminal(), this.#summary.streamed);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.meter.fail(new FailedAnswer(error, this.meter.usage, this.meter.extras ?? nothingReported));
+      this.meter.fail(new FailedResponse(error, this.meter.usage, this.meter.extras ?? nothingReported));
     }
   }
 

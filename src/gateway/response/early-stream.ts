@@ -5,7 +5,7 @@ import type { GenerationCall } from "../attempt/provider-call.ts";
 import { namedAsSent } from "../conversations/sent-paths.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { eventsOf } from "../exchange/content.ts";
-import type { EarlyAnswer, Exchange } from "../exchange/exchange.ts";
+import type { EarlyResponse, Exchange } from "../exchange/exchange.ts";
 import type { WatchedStream } from "../exchange/watchdog.ts";
 import { sourceResponse } from "./body-response.ts";
 import { commonHeaders, droppedHeader } from "./headers.ts";
@@ -29,7 +29,7 @@ export function watchSilence(asking: GenerationCall): Disposable | undefined {
  * while the attempts go on: a server with one slot says nothing until it is free, and a proxy would cut off the client meanwhile.
  * A stream, a whole body or an error then continues the same response.
  */
-export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
+export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
   readonly #asking: GenerationCall;
   readonly #heartbeatMs: number;
   readonly #next = Promise.withResolvers<StreamSource>();
@@ -61,7 +61,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
     const headers = { ...commonHeaders(exchange), ...streamHeaders };
     const response = sourceResponse(this, exchange.call, () => ({ headers }));
     exchange.call.takeStream = (source) => this.#follow(source);
-    exchange.answerEarly(this, response);
+    exchange.respondEarly(this, response);
   }
 
   async pull(controller: DirectController): Promise<void> {

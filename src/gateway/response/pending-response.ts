@@ -36,7 +36,7 @@ export interface PendingResponse extends Delivery {
 }
 
 /** What the gateway learns from a response besides its content. */
-export interface AnswerFacts {
+export interface ResponseFacts {
   /** Ids of the provider's resources. */
   readonly issued: readonly string[];
   /** Null if the provider has not reported it, or not yet. */
@@ -51,7 +51,7 @@ export interface AnswerFacts {
  * Stores the ids the client knows now, what is charged in addition to tokens, and what is kept of the response: its whole
  * body, or the end of its stream. Call it before settling, and await the result.
  */
-export async function recordFacts(pending: Delivery, facts: AnswerFacts, answer: Piece): Promise<void> {
+export async function recordFacts(pending: Delivery, facts: ResponseFacts, answer: Piece): Promise<void> {
   const { call, opened, meter } = pending;
   const { gateway, keyId, turn } = call;
   const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
@@ -75,7 +75,7 @@ export async function asCreated({ call }: Delivery, answer: Piece): Promise<Piec
   };
   const bytes = bytesOf(answer);
   if (!isLargeBody(bytes)) return withMembers(bytes, changes);
-  return call.gateway.largeBodies.runAnswer(membersJob, { bytes: shared(bytes), changes });
+  return call.gateway.largeBodies.runResponse(membersJob, { bytes: shared(bytes), changes });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -1,22 +1,22 @@
 import { shared } from "../../base/bytes.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
-import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
+import { translate, translationOfResponse } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
-import type { AnswerContext } from "../attempt/attempt.ts";
+import type { ResponseContext } from "../attempt/attempt.ts";
 import type { Job } from "../body-worker/job.ts";
-import { type AnswerForm, readAnswerBytes } from "./read-response.ts";
+import { type ResponseForm, readResponseBytes } from "./read-response.ts";
 
-interface AnswerInput {
+interface ResponseInput {
   readonly bytes: Uint8Array;
-  readonly form: AnswerForm;
-  readonly context: AnswerContext;
+  readonly form: ResponseForm;
+  readonly context: ResponseContext;
   /** The usage that the client is shown in place of what the provider has reported. */
   readonly shown: Usage | null;
 }
 
 /** A `ProviderResponse` as data. */
-interface AnswerResult {
+interface ResponseResult {
   /** Null if the client gets the provider's own bytes. */
   readonly body: Uint8Array | null;
   readonly usage: ReportedUsage | null;
@@ -26,10 +26,10 @@ interface AnswerResult {
 }
 
 /** Reads a provider's whole answer, and translates it where the client speaks another dialect. */
-export const answerJob: Job<AnswerInput, AnswerResult> = { name: "answer", run: readAnswer };
+export const responseJob: Job<ResponseInput, ResponseResult> = { name: "answer", run: readAnswer };
 
-function readAnswer({ bytes, form, context, shown }: AnswerInput): AnswerResult {
-  const read = readAnswerBytes(bytes, form, { reread: () => translationFor(context) });
+function readAnswer({ bytes, form, context, shown }: ResponseInput): ResponseResult {
+  const read = readResponseBytes(bytes, form, { reread: () => translationFor(context) });
   const whole = shown === null ? read : (read.showing?.(shown) ?? read);
   const { body, usage, issued, extras } = whole;
   return {
@@ -41,10 +41,10 @@ function readAnswer({ bytes, form, context, shown }: AnswerInput): AnswerResult 
   };
 }
 
-function translationFor({ client, toward, toolMapping, ...context }: AnswerContext): Translation {
+function translationFor({ client, toward, toolMapping, ...context }: ResponseContext): Translation {
   const source = { ...context.source, dialect: clientDialect(client) };
   const target = { ...context.target, dialect: providerDialect(toward) };
   return toolMapping === null
     ? translate(source, target)
-    : translationOfAnswer(source, target, toolMapping, []);
+    : translationOfResponse(source, target, toolMapping, []);
 }

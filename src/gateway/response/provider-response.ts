@@ -10,8 +10,8 @@ import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { PendingResponse } from "./pending-response.ts";
-import { answerJob } from "./provider-response-job.ts";
-import { type AnswerForm, type ProviderResponse, readAnswerBytes, translated } from "./read-response.ts";
+import { responseJob } from "./provider-response-job.ts";
+import { type ProviderResponse, type ResponseForm, readResponseBytes, translated } from "./read-response.ts";
 import { streamPacer } from "./stream-pacer.ts";
 
 export async function readProviderResponse({
@@ -22,7 +22,7 @@ export async function readProviderResponse({
 }: PendingResponse): Promise<ProviderResponse> {
   const { gateway } = call;
   if (opened.streaming) return collect(call, opened, attempt);
-  const form: AnswerForm = {
+  const form: ResponseForm = {
     dialect: attempt.dialect,
     isTranslated: attempt.translation !== null,
     asStream: generation.stream,
@@ -31,13 +31,13 @@ export async function readProviderResponse({
   if (opened.whole.bytes >= largeBodyBytes) return readVeryLarge(gateway.largeBodies, opened, form, attempt);
   const bytes = opened.bytes();
   if (isLargeBody(bytes)) return readLarge(gateway.largeBodies, shareBytes(bytes), form, attempt, null);
-  return readAnswerBytes(bytes, form, attempt);
+  return readResponseBytes(bytes, form, attempt);
 }
 
 async function readVeryLarge(
   largeBodies: LargeBodies,
   opened: OpenedCall,
-  form: AnswerForm,
+  form: ResponseForm,
   attempt: Attempt,
 ): Promise<ProviderResponse> {
   const bytes = await joinShared(opened.whole);
@@ -48,13 +48,13 @@ async function readVeryLarge(
 async function readLarge(
   largeBodies: LargeBodies,
   bytes: Uint8Array,
-  form: AnswerForm,
+  form: ResponseForm,
   attempt: Attempt,
   shown: Usage | null,
 ): Promise<ProviderResponse> {
-  const context = attempt.answerContext();
+  const context = attempt.responseContext();
   const input = { bytes, form, context, shown };
-  const { body, produced, ...rest } = await largeBodies.runAnswer(answerJob, input);
+  const { body, produced, ...rest } = await largeBodies.runResponse(responseJob, input);
   const whole = { ...rest, produced: () => produced };
   if (body === null) return { ...whole, body: bytes };
   return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };

@@ -25,12 +25,12 @@ export interface ProviderResponse {
 }
 
 /** An answer that was read on this thread. */
-interface ReadAnswer extends ProviderResponse {
+interface ReadResponse extends ProviderResponse {
   showing?(usage: Usage): ProviderResponse;
 }
 
 /** How a whole answer is to be read. Plain data, because large answers are read on another thread. */
-export interface AnswerForm {
+export interface ResponseForm {
   readonly dialect: ProviderDialectName;
   /** The client speaks another dialect. */
   readonly isTranslated: boolean;
@@ -48,7 +48,7 @@ interface Reader {
 }
 
 /** Throws a GatewayError if the bytes are not a response. */
-export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Reader): ReadAnswer {
+export function readResponseBytes(bytes: Uint8Array, form: ResponseForm, reader: Reader): ReadResponse {
   const body = parseResponse({ bytes });
   const dialect = providerDialect(form.dialect);
   if (form.asStream) return writtenAsStream(body, form, reader.reread(), null);
@@ -68,10 +68,10 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
 
 function writtenAsStream(
   answer: JsonObject,
-  form: AnswerForm,
+  form: ResponseForm,
   translation: Translation,
   shown: Usage | null,
-): ReadAnswer {
+): ReadResponse {
   const translator = translation.stream();
   const begin = translator.pushWhole(answer);
   if (shown !== null) translator.showUsage(shown);
@@ -87,7 +87,7 @@ function writtenAsStream(
   };
 }
 
-export function translated(response: TranslatedResponse, extras: ReportedExtras | null): ReadAnswer {
+export function translated(response: TranslatedResponse, extras: ReportedExtras | null): ReadResponse {
   const { body, usage, produced } = response;
   return {
     body: JSON.stringify(body),
@@ -104,10 +104,10 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
  * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
  * large answers have not been found before.
  */
-function rejectOtherBodies(body: JsonObject, { answerField, failureIn }: Passthrough): void {
+function rejectOtherBodies(body: JsonObject, { responseField, failureIn }: Passthrough): void {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
-  const content = body[answerField];
+  const content = body[responseField];
   if (!Array.isArray(content)) throw malformedResponse("it has no content");
   if (content.length > 0 && content.every(isBlank)) throw malformedResponse("its content is null");
 }

@@ -5,7 +5,7 @@ import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import type { AnswerFacts } from "./pending-response.ts";
+import type { ResponseFacts } from "./pending-response.ts";
 
 /**
  * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know
@@ -54,6 +54,6 @@ export interface StreamRelayer {
   heartbeat(): string;
 }
 
-export function factsOf({ meter, issued = [], streamed, endedIds }: StreamRelayer): AnswerFacts {
+export function factsOf({ meter, issued = [], streamed, endedIds }: StreamRelayer): ResponseFacts {
   return { issued, usage: meter.usage, extras: meter.extras, streamed, endedIds };
 }

@@ -9,7 +9,7 @@ import {
   errorIn200,
   errorStatus,
   type Failure,
-  failedAnswerFailure,
+  failedResponseFailure,
   incompleteResponse,
   invalidResponse,
   malformedHttp,
@@ -24,7 +24,7 @@ import type { CallState } from "./call-state.ts";
 import { openingUsage } from "./stream-start.ts";
 
 /** Why a call failed before its answer was handed over: a deadline, the client, or the provider. */
-export function failureBeforeAnswer(
+export function failureBeforeResponse(
   cause: unknown,
   plan: Plan,
   state: CallState,
@@ -80,7 +80,7 @@ function failureFor(
   problem: "empty" | "broken" | JsonObject | GatewayError,
   upstreamDialect: ProviderDialectName,
 ): Failure {
-  if (problem instanceof GatewayError) return failedAnswerFailure(problem);
+  if (problem instanceof GatewayError) return failedResponseFailure(problem);
   if (problem === "empty") return invalidResponse("its stream is empty");
   return problem === "broken"
     ? invalidResponse("it is not a JSON object")

@@ -4,7 +4,7 @@ import { isDisguised } from "../../dialects/errors/error-body.ts";
 import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
 import type { Head } from "../../wire/transfer.ts";
-import { type AnswerQueue, joined } from "./answer-queue.ts";
+import { joined, type ResponseQueue } from "./response-queue.ts";
 
 /**
  * Whether an answer with status 200 is an error nevertheless. Inspected before anything reaches the client, because
@@ -86,7 +86,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
 }
 
 /** Inspects the received body. One of more than `maxInspectedBytes` is not joined for that. */
-export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
+export function inspectBody(received: ResponseQueue): "fine" | "broken" | JsonObject {
   if (received.bytes <= maxInspectedBytes) return inspectWhole(received.joined());
   if (received.pieces[0]?.[0] === openBrace && received.pieces.at(-1)?.at(-1) === closeBrace) return "fine";
   const start = textOf(received.pieces.find((piece) => textOf(piece).trim() !== ""));

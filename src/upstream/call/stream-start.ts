@@ -5,8 +5,8 @@ import type { ProviderDialect } from "../../dialects/contract/provider-dialect.t
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
-import { joined } from "./answer-queue.ts";
 import { errorIn, maxInspectedBytes } from "./inspect.ts";
+import { joined } from "./response-queue.ts";
 
 /** How long the opening events of a stream wait for content. Until then another deployment can be tried. */
 export const openingMs = 2000;

@@ -7,12 +7,12 @@ import { type Failure, invalidResponse } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../selection/directory.ts";
 import type { Deployment, OpenedCall, Plan, ReceivedBytes } from "../upstream.ts";
-import { AnswerQueue, awaitMemory, hasBecomeLarge, isTooLarge, type PieceTaker } from "./answer-queue.ts";
 import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
-import { failureBeforeAnswer, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
+import { failureBeforeResponse, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import { inspectBody, inspectHead, sniffBody, unknownType } from "./inspect.ts";
+import { awaitMemory, hasBecomeLarge, isTooLarge, type PieceTaker, ResponseQueue } from "./response-queue.ts";
 import { shownHeaders } from "./shown-headers.ts";
 import { inspectStart, openingMs } from "./stream-start.ts";
 
@@ -40,7 +40,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   readonly #candidate: Candidate;
   readonly #plan: Plan;
   readonly #deadlines: CallDeadlines;
-  readonly #queue = new AnswerQueue();
+  readonly #queue = new ResponseQueue();
   /** Resolved with null when the answer is handed over. */
   readonly #begun = Promise.withResolvers<Failure | null>();
   #state: CallState = "awaits_head";
@@ -310,7 +310,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
       case "unnamed":
       case "first_frame":
       case "opening":
-        this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
+        this.#fail(failureBeforeResponse(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
         return;
       case "early_stream":
       case "streaming":

@@ -10,8 +10,8 @@ import { CredentialUnavailable } from "../credentials/credential.ts";
 import {
   callTokenHost,
   readTokenFile,
-  type TokenAnswer,
   type TokenRequest,
+  type TokenResponse,
 } from "../credentials/token-host.ts";
 import type { Issue, IssuedToken } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
@@ -122,13 +122,13 @@ export async function regionByMetadata(env: Environment, signal: AbortSignal): P
 async function metadataSession(
   env: Environment,
   signal: AbortSignal,
-): Promise<((path: string) => Promise<TokenAnswer>) | null> {
+): Promise<((path: string) => Promise<TokenResponse>) | null> {
   if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return null;
   const server = env["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? metadataServer;
   const call = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
     callTokenHost({ ...request, isLocal: true }, AbortSignal.any([signal, abortAfter(metadataTimeoutMs)]));
   const lifetime = { "x-aws-ec2-metadata-token-ttl-seconds": "21600" };
-  let session: TokenAnswer;
+  let session: TokenResponse;
   try {
     session = await call({ method: "PUT", url: `${server}/latest/api/token`, headers: lifetime });
   } catch {
@@ -169,7 +169,7 @@ function lasting(id = "", secret = "", token?: string): IssuedToken<AwsKey> {
 }
 
 /** The hosts of containers and machines answer in JSON, the token service in XML, with other names for the same. */
-function keyIn({ text, body }: TokenAnswer): IssuedToken<AwsKey> {
+function keyIn({ text, body }: TokenResponse): IssuedToken<AwsKey> {
   const value = (...names: readonly string[]) => {
     for (const name of names) {
       const inJson = body[name];

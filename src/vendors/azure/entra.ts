@@ -2,7 +2,12 @@ import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { bearerTokenIn, callTokenHost, readTokenFile, type TokenAnswer } from "../credentials/token-host.ts";
+import {
+  bearerTokenIn,
+  callTokenHost,
+  readTokenFile,
+  type TokenResponse,
+} from "../credentials/token-host.ts";
 import type { IssuedToken } from "../credentials/token-source.ts";
 
 export const defaultAuthority = "https://login.microsoftonline.com";
@@ -74,7 +79,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [700213, "has no federated identity for this workload"],
 ]);
 
-function whyRejected(answer: TokenAnswer): string {
+function whyRejected(answer: TokenResponse): string {
   const codes = Array.isArray(answer.body["error_codes"]) ? answer.body["error_codes"] : [];
   for (const code of codes) {
     const reason = typeof code === "number" ? reasons.get(code) : undefined;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
-import { collectAnswer } from "../../wire/collect.ts";
+import { collectResponse } from "../../wire/collect.ts";
 import { sendOnce } from "../../wire/send-once.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { clockBehindMs } from "./clock-problem.ts";
@@ -23,7 +23,7 @@ export interface TokenRequest {
   readonly isLocal?: boolean;
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly status: number;
   readonly text: string;
   /** The text as an object; empty if it is none. */
@@ -33,10 +33,10 @@ export interface TokenAnswer {
 }
 
 /** Calls a host that issues credentials. Rejects with a `CredentialUnavailable` if it cannot be reached. */
-export async function callTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
+export async function callTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenResponse> {
   const url = new URL(request.url);
   try {
-    const answer = await collectAnswer((receiver) => send(url, request, receiver), signal);
+    const answer = await collectResponse((receiver) => send(url, request, receiver), signal);
     return {
       status: answer.status,
       text: answer.text,
@@ -90,7 +90,7 @@ const unstatedLifeSeconds = 300;
 
 /** The token in an OAuth answer (RFC 6749, 5.1), as a bearer token. */
 export function bearerTokenIn(
-  { body }: TokenAnswer,
+  { body }: TokenResponse,
   moreHeaders: Readonly<Record<string, string>> = {},
 ): IssuedToken<HeaderToken> {
   const { access_token: token, expires_in: expiresIn } = body;

@@ -6,7 +6,7 @@ import type { DemoRequest, DemoTool } from "./request.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** What the demo says, piece by piece. */
-export interface DemoAnswer extends DemoReply {
+export interface DemoResponse extends DemoReply {
   /** Comes before everything else; empty unless requested. */
   readonly thinking: readonly string[];
   /** As chat reports it; null if it was asked to report none. */
@@ -26,7 +26,7 @@ interface DemoReply {
 const maxToolsToGuess = 3;
 const maxQuoteLength = 160;
 
-export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
+export function answerTo(request: DemoRequest, scenario: Scenario): DemoResponse {
   const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
   const thinking = request.thinks ? piecesOf(thoughts) : [];
   const tool = toolFor(request, scenario);

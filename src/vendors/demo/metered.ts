@@ -55,7 +55,7 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
 };
 
 /** Null if the demo does not support the method. */
-export function meteredAnswer(method: string, body: JsonObject): Json | null {
+export function meteredResponse(method: string, body: JsonObject): Json | null {
   return answers[method]?.(body) ?? null;
 }
 

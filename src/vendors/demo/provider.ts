@@ -6,11 +6,11 @@ import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultError } from "../http/default-error.ts";
 import type { PreparedRequest, Provider, ProviderSettings } from "../provider.ts";
 import { answerTo } from "./answer.ts";
-import { meteredAnswer } from "./metered.ts";
+import { meteredResponse } from "./metered.ts";
 import { type DemoError, errorBodyOf, rejectionOf } from "./rejection.ts";
 import { readDemoRequest } from "./request.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
-import { AnswerWriter, type PacedFrame } from "./write-answer.ts";
+import { type PacedFrame, ResponseWriter } from "./write-answer.ts";
 
 /** The demo parses on the event loop, so a larger body would delay all other requests. */
 const maxBytes = 1024 * 1024;
@@ -44,7 +44,7 @@ export class DemoProvider implements Provider {
     const body = tryParse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
     if (!isObject(body)) return errorResponse(400, { message: "The body is not a JSON object." });
     if (method !== undefined) {
-      const answer = meteredAnswer(method, body);
+      const answer = meteredResponse(method, body);
       return answer === null
         ? errorResponse(400, { message: `The demo has no ${method}.` })
         : Response.json(answer);
@@ -56,7 +56,7 @@ export class DemoProvider implements Provider {
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
     if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario);
     const answer = answerTo(request, scenario);
-    const writer = new AnswerWriter(body, answer, request.choices);
+    const writer = new ResponseWriter(body, answer, request.choices);
     if (!request.stream) return whole(writer, scenario, signal);
     return streamed(writer, scenario, answer.thinking.length + answer.pieces.length, signal);
   }
@@ -72,7 +72,7 @@ function failure(status: number, { retryAfterSeconds }: Scenario): Response {
   return Response.json(body, { status, headers });
 }
 
-async function whole(writer: AnswerWriter, scenario: Scenario, signal: AbortSignal): Promise<Response> {
+async function whole(writer: ResponseWriter, scenario: Scenario, signal: AbortSignal): Promise<Response> {
   if (scenario.pauseMs > 0) await abortable(scenario.pauseMs, signal);
   if (scenario.interruption === "stall") await abortable(Number.POSITIVE_INFINITY, signal);
   const body = JSON.stringify(writer.whole());
@@ -81,7 +81,7 @@ async function whole(writer: AnswerWriter, scenario: Scenario, signal: AbortSign
 }
 
 function streamed(
-  writer: AnswerWriter,
+  writer: ResponseWriter,
   { pieceMs, pauseMs, interruption }: Scenario,
   contentFrames: number,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { newId } from "../../base/id.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { wantsUsage } from "../../dialects/openai-chat/provider/usage-in.ts";
 import { dataFrame } from "../../dialects/sse/sse.ts";
-import type { DemoAnswer } from "./answer.ts";
+import type { DemoResponse } from "./answer.ts";
 import { errorBodyOf } from "./rejection.ts";
 
 /** One frame of a stream. Frames with content are paced, the others are sent at once. */
@@ -12,14 +12,14 @@ export interface PacedFrame {
 }
 
 /** Writes an answer as chat completions, whole or in chunks. All choices say the same. */
-export class AnswerWriter {
-  readonly #answer: DemoAnswer;
+export class ResponseWriter {
+  readonly #answer: DemoResponse;
   readonly #head: JsonObject;
   /** One for each choice, because two calls never have the same id. */
   readonly #callIds: readonly string[];
   readonly #includesUsage: boolean;
 
-  constructor(body: JsonObject, answer: DemoAnswer, choices: number) {
+  constructor(body: JsonObject, answer: DemoResponse, choices: number) {
     this.#answer = answer;
     const created = Math.floor(Date.now() / 1000);
     this.#head = { id: newId("chatcmpl-"), created, model: String(body["model"]) };

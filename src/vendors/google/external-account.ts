@@ -5,7 +5,7 @@ import { nonEmpty, numberOf, objectOf, stringOf } from "../../dialects/json/json
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, type TokenResponse } from "../credentials/token-host.ts";
 import type { IssuedToken } from "../credentials/token-source.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
 import { readSubjectSource, type SubjectSource, subjectTokenOf } from "./subject-token.ts";
@@ -92,7 +92,7 @@ async function exchange(
   account: ExternalAccount,
   env: Environment,
   signal: AbortSignal,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const { audience, subjectTokenType, tokenUrl, source, client, workforceProject } = account;
   const subjectToken = await subjectTokenOf(source, audience, env, signal);
   rememberIssuedSecret(subjectToken);
@@ -141,7 +141,7 @@ async function impersonate(
   return { token: issued, lifeMs: leftMs > 0 ? leftMs : lifeSeconds * 1000 };
 }
 
-function whyRejected(answer: TokenAnswer): string {
+function whyRejected(answer: TokenResponse): string {
   if (answer.status >= 500) return `returned ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `rejects the workload's token: ${clock}`;

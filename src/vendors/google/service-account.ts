@@ -3,7 +3,7 @@ import { nonEmpty, parseObject } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, type TokenResponse } from "../credentials/token-host.ts";
 import type { IssuedToken } from "../credentials/token-source.ts";
 import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
@@ -108,7 +108,7 @@ export async function issueByKey(
   return bearerTokenIn(answer, quotaProject === null ? {} : { "x-goog-user-project": quotaProject });
 }
 
-function whyRejected(answer: TokenAnswer, { type }: OwnKey): string {
+function whyRejected(answer: TokenResponse, { type }: OwnKey): string {
   if (answer.status >= 500) return `returned ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `rejects the key: ${clock}`;

@@ -5,7 +5,7 @@ import { checkProviders } from "../../../src/admin/models/check-providers.ts";
 import type { ModelCheckView } from "../../../src/admin/models/schema.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { json, openAiError, redirect, text } from "../../support/answers.ts";
-import { usualAnswer } from "../../support/fixtures.ts";
+import { usualResponse } from "../../support/fixtures.ts";
 import { newFolder } from "../../support/new-folder.ts";
 import { type Script, startProvider } from "../../support/provider.ts";
 
@@ -93,7 +93,7 @@ describe("one small request", () => {
     provider.script((request) =>
       request.headers["authorization"] === "Bearer sk-check-second"
         ? openAiError(401, "no such key")
-        : usualAnswer(request),
+        : usualResponse(request),
     );
     const { settings } = load(
       'api_key = ["env:A", "env:B"]',
@@ -109,7 +109,7 @@ describe("one small request", () => {
   test("goes to every deployment of the model that is named, and to no other", async () => {
     provider.reset();
     provider.script((request) =>
-      request.body["model"] === "misspelled" ? openAiError(404, "no such model") : usualAnswer(request),
+      request.body["model"] === "misspelled" ? openAiError(404, "no such model") : usualResponse(request),
     );
     const { settings } = load(
       'api_key = "env:A"',

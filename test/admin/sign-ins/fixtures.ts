@@ -24,7 +24,7 @@ export interface Tokens {
   readonly token_type: string;
 }
 
-export interface OAuthAnswer extends Partial<Tokens> {
+export interface OAuthResponse extends Partial<Tokens> {
   readonly status: number;
   readonly error?: string;
   readonly error_description?: string;
@@ -56,7 +56,7 @@ export class SignInWorld {
     return fetch(url, { method: "POST", body: new URLSearchParams(form), headers: { "x-from": from } });
   }
 
-  async token(form: Readonly<Record<string, string>>, from?: string): Promise<OAuthAnswer> {
+  async token(form: Readonly<Record<string, string>>, from?: string): Promise<OAuthResponse> {
     const response = await this.send("/oauth/token", form, from);
     return { status: response.status, ...((await response.json()) as object) };
   }
@@ -67,11 +67,11 @@ export class SignInWorld {
     return (await response.json()) as { readonly device_code: string; readonly user_code: string };
   }
 
-  poll(deviceCode: string, form: Readonly<Record<string, string>> = {}): Promise<OAuthAnswer> {
+  poll(deviceCode: string, form: Readonly<Record<string, string>> = {}): Promise<OAuthResponse> {
     return this.token({ grant_type: deviceGrantType, device_code: deviceCode, ...form });
   }
 
-  refresh(token: string, from?: string): Promise<OAuthAnswer> {
+  refresh(token: string, from?: string): Promise<OAuthResponse> {
     return this.token({ grant_type: "refresh_token", refresh_token: token }, from);
   }
 

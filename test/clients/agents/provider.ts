@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, anthropicError, json, openAiError, sse, text } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
-import { tokenAnswer, withNumbers } from "../conversation/clouds.ts";
+import { tokenResponse, withNumbers } from "../conversation/clouds.ts";
 import { Complaint, complain, type ProviderDialect } from "../conversation/dialect.ts";
 import type { Said, Turn } from "../conversation/scenario.ts";
 import { checkAddress, type Speaker, speakerAt } from "../conversation/speakers.ts";
@@ -27,7 +27,7 @@ export function startAgentProvider(): AgentProvider {
   let troubled = false;
 
   function answer(request: SeenRequest): Answer {
-    const token = tokenAnswer(request);
+    const token = tokenResponse(request);
     if (token !== null) return token;
     if (/\/count(?:_tokens|-tokens:rawPredict)$/.test(request.path)) return json({ input_tokens: 1000 });
     if (request.path.endsWith(":countTokens")) return json({ totalTokens: 1000 });

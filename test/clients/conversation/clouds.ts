@@ -97,7 +97,7 @@ export const cloudCredentials = {
 };
 
 /** What Google's or Entra's token host says; null for every other request. */
-export function tokenAnswer(request: SeenRequest): Answer | null {
+export function tokenResponse(request: SeenRequest): Answer | null {
   const issue = (token: string) => () =>
     json({ access_token: token, expires_in: 3599, token_type: "Bearer" });
   if (request.path === "/token") return grant(request, issue(tokens.google));

@@ -1,6 +1,6 @@
 import { type Answer, encode, json, type Step, sse, text } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
-import { numberOf, tokenAnswer } from "./clouds.ts";
+import { numberOf, tokenResponse } from "./clouds.ts";
 import { Complaint, complain, failureWords, type ProviderDialect } from "./dialect.ts";
 import { expectedAt, type Heard, type Scenario, type Turn, type Utterance } from "./scenario.ts";
 import { checkAddress, type Speaker, speakerAt } from "./speakers.ts";
@@ -35,7 +35,7 @@ export function startConversationProvider(
   const complaints: string[] = [];
 
   function answer(request: SeenRequest): Answer {
-    const token = tokenAnswer(request);
+    const token = tokenResponse(request);
     if (token !== null) return token;
     const speaker = speakerAt(request.path);
     const { wire } = speaker;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { YAML } from "bun";
 import { type Answer, drip, json } from "../../support/answers.ts";
 import { configFor } from "../../support/config.ts";
-import { answerFrom, usualAnswer } from "../../support/fixtures.ts";
+import { answerFrom, usualResponse } from "../../support/fixtures.ts";
 import { freePort } from "../../support/free-port.ts";
 import { nginxProgram, startNginx } from "../../support/nginx.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../../support/postgres.ts";
@@ -22,10 +22,10 @@ const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] 
 const callers = 8;
 
 /** Calls that take a moment, every fourth a stream. */
-async function answerLater(request: SeenRequest): Promise<Answer> {
+async function respondLater(request: SeenRequest): Promise<Answer> {
   await Bun.sleep(20);
   if (request.body["stream"] === true) return drip(answerFrom("chat/text.sse"), 20);
-  return usualAnswer(request) ?? json({});
+  return usualResponse(request) ?? json({});
 }
 
 /** Sends requests through the proxy until it is stopped; returns the reason for each failure. */
@@ -75,7 +75,7 @@ if (nginxProgram === null || !hasPostgres) {
 
   test("no call fails while two gateways behind nginx are restarted one after the other", async () => {
     const postgres = sharedPostgres();
-    const provider = startProvider(answerLater);
+    const provider = startProvider(respondLater);
     const ports = [freePort(), freePort()];
     const env = {
       SLUICE_STORE: postgres.url(await postgres.createDatabase()),

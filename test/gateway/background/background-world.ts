@@ -97,7 +97,7 @@ export function parsed(events: string): readonly Event[] {
 }
 
 /** The usual answer, held before its end until it is let go. */
-export function heldAnswer() {
+export function heldResponse() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const ends = ["event: response.completed", "event: message_stop", "finishReason", "data: [DONE]"];
   const script = (request: SeenRequest): Answer => {

@@ -5,7 +5,7 @@ import { hasPostgres } from "../../support/postgres.ts";
 import { waitFor } from "../../support/wait.ts";
 import { answer, models, turnTail } from "../turn-world.ts";
 import { type Caller, World } from "../world.ts";
-import { BackgroundClient, begun, heldAnswer, parsed } from "./background-world.ts";
+import { BackgroundClient, begun, heldResponse, parsed } from "./background-world.ts";
 
 const stores = hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as const);
 
@@ -33,7 +33,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
 
   describe.each(models)("of %s", (model) => {
     test("is queued, in progress and completed, and costs what a stream costs", async () => {
-      const { script, release } = heldAnswer();
+      const { script, release } = heldResponse();
       world.provider.script(script);
       const queued = await client.create({ model, metadata: { purpose: "test" } });
       expect(queued).toMatchObject({
@@ -55,7 +55,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
     });
 
     test("has events without gaps, and any number of readers gets the same bytes from anywhere on", async () => {
-      const { script, release } = heldAnswer();
+      const { script, release } = heldResponse();
       world.provider.script(script);
       const created = await client.fetch("POST", "", { model, input: "One", background: true, stream: true });
       expect(created.headers.get("content-type")).toStartWith("text/event-stream");
@@ -96,7 +96,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("goes on when its client disconnects", async () => {
-    const { script, release } = heldAnswer();
+    const { script, release } = heldResponse();
     world.provider.script(script);
     const leaving = new AbortController();
     const body = { model: "gpt-test", input: "One", background: true, stream: true };
@@ -113,7 +113,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("is cancelled: the provider is stopped, what was produced is charged, and the end is final", async () => {
-    const { script } = heldAnswer();
+    const { script } = heldResponse();
     world.provider.script(script);
     const created = await client.fetch("POST", "", {
       model: "claude-test",
@@ -151,7 +151,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("is deleted, and cancelled before that", async () => {
-    const { script } = heldAnswer();
+    const { script } = heldResponse();
     world.provider.script(script);
     const { id } = await client.create({});
     await client.untilStatus(id, (status) => status === "in_progress");
@@ -182,7 +182,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("fails in the middle, charged for what was produced", async () => {
-    const { script, release } = heldAnswer();
+    const { script, release } = heldResponse();
     world.provider.script((request) => {
       const held = script(request);
       return { ...held, steps: [...held.steps.slice(0, 2), { reset: true }] };
@@ -194,7 +194,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("cannot be continued before it has ended, and locks its conversation until then", async () => {
-    const { script, release } = heldAnswer();
+    const { script, release } = heldResponse();
     world.provider.script(script);
     const made = await world.ask(caller, { path: "/v1/conversations", body: {} });
     const { id: conversation } = (await made.json()) as { id: string };
@@ -264,7 +264,7 @@ describe.each(stores)("a response in the background, on %s", (store) => {
   });
 
   test("is one of at most `background_per_key`", async () => {
-    const { script, release } = heldAnswer();
+    const { script, release } = heldResponse();
     world.provider.script(script);
     const begun = await Promise.all([1, 2, 3, 4].map(() => client.create({})));
     const { status, body } = await client.call("POST", "", {

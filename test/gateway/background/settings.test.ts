@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { waitFor } from "../../support/wait.ts";
 import { answer, turnTail } from "../turn-world.ts";
 import { type Caller, World } from "../world.ts";
-import { BackgroundClient, begun, heldAnswer, parsed } from "./background-world.ts";
+import { BackgroundClient, begun, heldResponse, parsed } from "./background-world.ts";
 
 /** Responses in the background under other settings, with other keys, and in other places than usual. */
 let world: World;
@@ -46,7 +46,7 @@ test.each([
 
 test("with an encryption key nothing that is said is in the database in the clear", async () => {
   await world.reload((config) => sealed + config);
-  const { script, release } = heldAnswer();
+  const { script, release } = heldResponse();
   world.provider.script(script);
   const created = await client.fetch("POST", "", {
     ...{ model: "claude-test", input: "The secret of the canal.", background: true, stream: true },
@@ -130,11 +130,11 @@ test("a database that takes no events for a moment leaves no gap in them", async
 
 test("its timeout is its own", async () => {
   await world.reload((config) => `[responses]\nbackground_timeout = "1s"\n${config}`);
-  world.provider.script(heldAnswer().script);
+  world.provider.script(heldResponse().script);
   const { id } = await client.create({ model: "claude-test" });
   expect(await client.untilEnded(id)).toMatchObject({ status: "failed" });
   await world.reload((config) => `[server]\nrequest_timeout = "1s"\n${config}`);
-  const { script, release } = heldAnswer();
+  const { script, release } = heldResponse();
   world.provider.script(script);
   const { id: longer } = await client.create({ model: "claude-test" });
   await Bun.sleep(1500);
@@ -144,7 +144,7 @@ test("its timeout is its own", async () => {
 });
 
 test("what is in flight is a metric, and nothing of it is left afterwards", async () => {
-  const { script, release } = heldAnswer();
+  const { script, release } = heldResponse();
   world.provider.script(script);
   const { id } = await client.create({ model: "claude-test" });
   await client.untilStatus(id, (status) => status === "in_progress");

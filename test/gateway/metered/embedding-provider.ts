@@ -92,17 +92,17 @@ export function tokensOf(texts: readonly string[]): number {
 /** What each kind of provider answers to a request for embeddings, by the address that it was asked at. */
 export function embeddingAnswer({ path: target, body, headers }: SeenRequest): Answer {
   const [path = ""] = target.split("?");
-  if (path.endsWith(":batchEmbedContents")) return geminiAnswer(body);
-  if (path.endsWith(":predict")) return vertexAnswer(body);
-  if (path.endsWith(":embedContent")) return contentAnswer(body);
-  if (path.includes("titan")) return titanAnswer(body);
-  if (path.includes("cohere.")) return bedrockCohereAnswer(body);
-  if (path.endsWith("/v2/embed")) return cohereAnswer(body);
-  if (path.endsWith("/embeddings")) return openAiAnswer(body, headers["authorization"] ?? "");
+  if (path.endsWith(":batchEmbedContents")) return geminiResponse(body);
+  if (path.endsWith(":predict")) return vertexResponse(body);
+  if (path.endsWith(":embedContent")) return contentResponse(body);
+  if (path.includes("titan")) return titanResponse(body);
+  if (path.includes("cohere.")) return bedrockCohereResponse(body);
+  if (path.endsWith("/v2/embed")) return cohereResponse(body);
+  if (path.endsWith("/embeddings")) return openAiResponse(body, headers["authorization"] ?? "");
   return openAiError(404, `no such address: ${path}`);
 }
 
-function openAiAnswer({ input, encoding_format: format, model }: JsonObject, key: string): Answer {
+function openAiResponse({ input, encoding_format: format, model }: JsonObject, key: string): Answer {
   const inputs = inputsIn(input);
   const isOpenAi = key.includes("openai");
   if (!isOpenAi && format === "base64") return openAiError(400, "no base64 here");
@@ -126,14 +126,14 @@ function inputsIn(input: Json | undefined): (string | number[])[] {
   return typeof input[0] === "number" ? [input as number[]] : (input as (string | number[])[]);
 }
 
-function geminiAnswer({ requests }: JsonObject): Answer {
+function geminiResponse({ requests }: JsonObject): Answer {
   const texts = (requests as { content: { parts: { text: string }[] } }[]).map(
     ({ content }) => content.parts[0]?.text ?? "",
   );
   return json({ embeddings: texts.map((text) => ({ values: vectorOf(text) })) });
 }
 
-function vertexAnswer({ instances }: JsonObject): Answer {
+function vertexResponse({ instances }: JsonObject): Answer {
   const texts = (instances as { content: string }[]).map(({ content }) => content);
   return json({
     predictions: texts.map((text) => ({
@@ -142,7 +142,7 @@ function vertexAnswer({ instances }: JsonObject): Answer {
   });
 }
 
-function contentAnswer({ content }: JsonObject): Answer {
+function contentResponse({ content }: JsonObject): Answer {
   const { parts } = content as { parts: { text: string }[] };
   const text = parts[0]?.text ?? "";
   return json({
@@ -151,14 +151,14 @@ function contentAnswer({ content }: JsonObject): Answer {
   });
 }
 
-function titanAnswer({ inputText }: JsonObject): Answer {
+function titanResponse({ inputText }: JsonObject): Answer {
   const text = inputText as string;
   if (text === "refused") return json({ message: "too long" }, { status: 400 });
   if (text === "nonsense") return json({ inputTextTokenCount: 1 });
   return json({ embedding: vectorOf(text), inputTextTokenCount: tokensOf([text]) });
 }
 
-function bedrockCohereAnswer({ texts }: JsonObject): Answer {
+function bedrockCohereResponse({ texts }: JsonObject): Answer {
   const all = texts as string[];
   return json(
     { embeddings: { float: all.map(vectorOf) }, response_type: "embeddings_by_type" },
@@ -166,7 +166,7 @@ function bedrockCohereAnswer({ texts }: JsonObject): Answer {
   );
 }
 
-function cohereAnswer({ texts }: JsonObject): Answer {
+function cohereResponse({ texts }: JsonObject): Answer {
   const all = texts as string[];
   return json({
     id: "1",

@@ -293,8 +293,8 @@ describe("a request of more inputs than one call takes", () => {
   test("has its answers read on another thread if they are large together, also where one of them fails", async () => {
     const jobs: string[] = [];
     const { largeBodies } = world.gateway;
-    const run = largeBodies.runAnswer.bind(largeBodies);
-    largeBodies.runAnswer = (job, input) => {
+    const run = largeBodies.runResponse.bind(largeBodies);
+    largeBodies.runResponse = (job, input) => {
       jobs.push(job.name);
       return run(job, input);
     };
@@ -317,7 +317,7 @@ describe("a request of more inputs than one call takes", () => {
       expect(await world.chargesOf(failed.key)).toMatchObject([{ amount: -498_000, outcome: "failed" }]);
       expect(jobs).toEqual(["metered", "metered", "metered"]);
     } finally {
-      largeBodies.runAnswer = run;
+      largeBodies.runResponse = run;
     }
   });
 

@@ -9,8 +9,8 @@ const jobs: string[] = [];
 beforeAll(async () => {
   world = await World.start({ tail: `${embeddingModels}\n${meteredModels()}` });
   const { largeBodies } = world.gateway;
-  const run = largeBodies.runAnswer.bind(largeBodies);
-  largeBodies.runAnswer = (job, input) => {
+  const run = largeBodies.runResponse.bind(largeBodies);
+  largeBodies.runResponse = (job, input) => {
     jobs.push(job.name);
     return run(job, input);
   };

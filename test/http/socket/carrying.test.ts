@@ -19,7 +19,7 @@ import { bearer, connected, eventsOf, SocketWorld } from "./socket-world.ts";
 const create = { type: "response.create", model: "gpt-test", input: "Hi" };
 
 /** An answer of so many megabytes, in events of 64 KB. */
-function longAnswer(megabytes: number) {
+function longResponse(megabytes: number) {
   const delta = (sequence: number) =>
     `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", sequence_number: sequence, output_index: 1, delta: "x".repeat(64 * 1024) })}\n\n`;
   return (request: Parameters<typeof answer>[0]) => {
@@ -48,7 +48,7 @@ test("a short frame is read at once, however many long ones of other sockets wai
 describe("a client that does not read", () => {
   test("gets everything once it reads again", async () => {
     await using world = await World.start();
-    world.provider.script(longAnswer(megabytes));
+    world.provider.script(longResponse(megabytes));
     using socket = await RawSocket.open(world.running.url, (await world.creditCaller()).secret);
     socket.stopReading();
     socket.send(create);
@@ -64,7 +64,7 @@ describe("a client that does not read", () => {
   test("stops its providers, is cut off after the time for stalled readers, and pays for what it left", async () => {
     await using world = await World.start({ head: "[server]\nclient_idle_timeout = 1\n" });
     const caller = await world.creditCaller();
-    world.provider.script(longAnswer(megabytes));
+    world.provider.script(longResponse(megabytes));
     using socket = await RawSocket.open(world.running.url, caller.secret);
     socket.stopReading();
     socket.send(create);

@@ -26,7 +26,7 @@ const oddEvents = [
 ];
 
 /** An answer of the right kind that is damaged somewhere, cut anywhere, and sometimes of the other form. */
-export function fuzzedAnswer(dialect: ClientDialectName, stream: boolean, random: SeededRandom): Answer {
+export function fuzzedResponse(dialect: ClientDialectName, stream: boolean, random: SeededRandom): Answer {
   const otherForm = random.chance(0.03);
   const form = stream !== otherForm ? allStreams : wholes;
   const good = answerFrom(random.pick(form[dialect]));

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ClientDialectName, clientDialectNames } from "../../../src/dialects/registry.ts";
 
 import { configFor } from "../../support/config.ts";
-import { usualAnswer } from "../../support/fixtures.ts";
+import { usualResponse } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
 import { seededRandom } from "../../support/random.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
 import { waitFor } from "../../support/wait.ts";
-import { fuzzedAnswer } from "./answers.ts";
+import { fuzzedResponse } from "./answers.ts";
 import { fuzzedRequest } from "./requests.ts";
 import { Wire, type WireResponse } from "./wire.ts";
 
@@ -71,8 +71,8 @@ price = { input = 1.0, output = 2.0 }`;
 function answerOf(request: SeenRequest) {
   const dialect = clientDialectNames.find((name) => request.path.startsWith(`/${name}/`));
   const number = /fuzz-input-(\d+)/.exec(request.text)?.[1];
-  if (dialect === undefined || number === undefined) return usualAnswer(request);
-  return fuzzedAnswer(dialect, request.body["stream"] === true, randomOf(Number(number), 1));
+  if (dialect === undefined || number === undefined) return usualResponse(request);
+  return fuzzedResponse(dialect, request.body["stream"] === true, randomOf(Number(number), 1));
 }
 
 function randomOf(input: number, part: number) {

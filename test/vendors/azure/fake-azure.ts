@@ -1,5 +1,5 @@
 import { type Answer, bytesOf, json, sse } from "../../support/answers.ts";
-import { usualAnswer } from "../../support/fixtures.ts";
+import { usualResponse } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
 
 export const azureAccount = {
@@ -107,12 +107,12 @@ function served(request: SeenRequest, path: string, query: URLSearchParams): Ans
   if (runs === undefined || (runs === "claude") !== isClaudeDoor) {
     return notFound("The API deployment for this resource does not exist.", "DeploymentNotFound");
   }
-  if (isClaudeDoor) return usualAnswer({ ...request, path });
+  if (isClaudeDoor) return usualResponse({ ...request, path });
   if (dated === null && !/^\/(openai\/v1|openai|models)\/(chat\/completions|responses)$/.test(path)) {
     return notFound("Resource not found");
   }
   if (JSON.stringify(request.body).includes("canary-violence")) return filteredPrompt;
-  return withFilterChunks(usualAnswer({ ...request, path }));
+  return withFilterChunks(usualResponse({ ...request, path }));
 }
 
 function notFound(message: string, code = "404"): Answer {

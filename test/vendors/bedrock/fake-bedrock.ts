@@ -138,7 +138,7 @@ function served(request: SeenRequest): Answer {
     return awsError(400, "ValidationException", "The provided model identifier is invalid.");
   switch (operation) {
     case "converse":
-      return json(converseAnswer);
+      return json(converseResponse);
     case "converse-stream":
       return eventStream(...converseFrames);
     case "invoke":
@@ -154,7 +154,7 @@ function served(request: SeenRequest): Answer {
 
 const usage = { inputTokens: 21, outputTokens: 9, totalTokens: 30 };
 
-const converseAnswer: Json = {
+const converseResponse: Json = {
   output: { message: { role: "assistant", content: [{ text: fixtureText }] } },
   stopReason: "end_turn",
   usage,

@@ -5,7 +5,7 @@ import type { CredentialUse } from "../../../src/vendors/credentials/credential.
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import type { PreparedRequest, ProviderSettings } from "../../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../../src/vendors/registry.ts";
-import { collectAnswer } from "../../../src/wire/collect.ts";
+import { collectResponse } from "../../../src/wire/collect.ts";
 import { startProvider } from "../../support/provider.ts";
 import { prepared, providerSettings } from "../../upstream/fixtures.ts";
 
@@ -146,7 +146,7 @@ describe("request headers", () => {
     const it = provider("openai-compatible", scripted.url);
     const headers = it.headers(asking("chat", { "openai-beta": "c" }), keyOf(it));
     const request = { ...asking("chat", { "openai-beta": "c" }), body: '{"a":1}' };
-    await collectAnswer(
+    await collectResponse(
       (receiver) => it.send(request, keyOf(it), receiver, "key"),
       AbortSignal.timeout(5000),
     );
@@ -164,7 +164,7 @@ describe("request headers", () => {
     const it = provider("openai-compatible", scripted.url);
     for (const index of [0, 1, 0]) {
       const request = asking("chat", clientDialect("chat").forwardHeaders(new Headers()));
-      await collectAnswer(
+      await collectResponse(
         (receiver) => it.send(request, keyOf(it, index), receiver, "key"),
         AbortSignal.timeout(5000),
       );
@@ -181,7 +181,7 @@ describe("request headers", () => {
     for (const [number, beta] of betas.entries()) {
       const headers = number % 10 === 0 ? {} : { "anthropic-beta": beta };
       const request = { ...asking("messages", headers), body: "{}" };
-      await collectAnswer(
+      await collectResponse(
         (receiver) => it.send(request, keyOf(it), receiver, "key"),
         AbortSignal.timeout(5000),
       );
@@ -205,7 +205,7 @@ describe("request headers", () => {
     const scripted = startProvider();
     const it = provider("openai-compatible", scripted.url, { headers: { "x-note": "caf\u00e9\t!" } });
     const request = { ...asking("chat"), body: "{}" };
-    await collectAnswer(
+    await collectResponse(
       (receiver) => it.send(request, keyOf(it), receiver, "key"),
       AbortSignal.timeout(5000),
     );

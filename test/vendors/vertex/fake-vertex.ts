@@ -1,7 +1,7 @@
 import { createVerify, generateKeyPairSync } from "node:crypto";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Answer, json, sse } from "../../support/answers.ts";
-import { usualAnswer } from "../../support/fixtures.ts";
+import { usualResponse } from "../../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../../support/provider.ts";
 import { refusedByVersion } from "../claude-version.ts";
 import { chunkOf, googleError, streamOf, usageOf } from "../gemini/fake-gemini.ts";
@@ -146,16 +146,16 @@ const open = new RegExp(`^/v1${place}/endpoints/openapi/chat/completions$`);
 function served(request: SeenRequest, path: string): Answer {
   const [, claudeModel, method] = claude.exec(path) ?? [];
   if (claudeModel !== undefined)
-    return claudeAnswer(request, decodeURIComponent(claudeModel), method === "streamRawPredict");
+    return claudeResponse(request, decodeURIComponent(claudeModel), method === "streamRawPredict");
   const [, geminiModel, verb] = gemini.exec(path) ?? [];
-  if (geminiModel !== undefined) return geminiAnswer(geminiModel, verb ?? "", request.path);
-  if (open.test(path)) return usualAnswer({ ...request, path });
+  if (geminiModel !== undefined) return geminiResponse(geminiModel, verb ?? "", request.path);
+  if (open.test(path)) return usualResponse({ ...request, path });
   return googleError(404, "NOT_FOUND", "Not found");
 }
 
 const extras = ["cache_control", "mcp_servers", "container", "thread", "service_tier"];
 
-function claudeAnswer(request: SeenRequest, model: string, isStream: boolean): Answer {
+function claudeResponse(request: SeenRequest, model: string, isStream: boolean): Answer {
   const { body } = request;
   if (model.includes("missing")) return notEnabled(model);
   if (model === "count-tokens") {
@@ -176,7 +176,7 @@ function claudeAnswer(request: SeenRequest, model: string, isStream: boolean): A
   if (JSON.stringify(body["messages"]).includes('"role":"system"'))
     return extraInput('messages: Unexpected role "system"');
   if ((body["stream"] === true) !== isStream) return extraInput("stream does not fit the method");
-  return usualAnswer({ ...request, path: "/messages" });
+  return usualResponse({ ...request, path: "/messages" });
 }
 
 /** Claude's own envelope, as Vertex passes it on. */
@@ -193,7 +193,7 @@ function notEnabled(model: string): Answer {
   );
 }
 
-function geminiAnswer(model: string, verb: string, target: string): Answer {
+function geminiResponse(model: string, verb: string, target: string): Answer {
   if (model.includes("missing")) return notEnabled(model);
   if (verb === "countTokens") return json({ totalTokens: 31 });
   const usage = { ...usageOf(12, 5, 7), trafficType: "ON_DEMAND" };

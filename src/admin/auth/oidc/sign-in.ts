@@ -3,7 +3,7 @@ import type { Configuration, CustomFetch, IDToken } from "openid-client";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { abortAfter } from "../../../base/loop/deadline.ts";
 import type { OidcSettings } from "../../../config/settings.ts";
-import { collectAnswer } from "../../../wire/collect.ts";
+import { collectResponse } from "../../../wire/collect.ts";
 import { sendOnce } from "../../../wire/send-once.ts";
 import type { Person } from "../../access/person.ts";
 import type { ProviderSession } from "../../access/sessions.ts";
@@ -20,7 +20,7 @@ const readHeaders = ["content-type", "www-authenticate", "dpop-nonce"];
 const fetchFromIssuer: CustomFetch = async (url, { method, headers, body, signal }) => {
   const sent = body === undefined || body === null ? null : await new Response(body).text();
   const request = { method, headers: { ...headers, "accept-encoding": "identity" }, body: sent };
-  const answer = await collectAnswer(
+  const answer = await collectResponse(
     (receiver) => sendOnce(new URL(url), request, receiver),
     signal ?? abortAfter(timeoutMs),
   );

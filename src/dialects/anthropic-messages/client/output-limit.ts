@@ -38,7 +38,7 @@ function limitThinking(body: JsonObject, requested: number, effective: number): 
 
 /** The answer keeps the room that the client left for it, as far as thinking keeps half of what there is. */
 function lowerBudget(budget: number, requested: number, effective: number): number {
-  const roomForAnswer = requested - budget;
-  const share = Math.max(effective - roomForAnswer, Math.floor(effective / 2));
+  const roomForResponse = requested - budget;
+  const share = Math.max(effective - roomForResponse, Math.floor(effective / 2));
   return Math.min(budget, Math.max(minBudget, Math.min(share, effective - 1)));
 }

@@ -9,10 +9,10 @@ import { parseResponse } from "../../provider-response/outline.ts";
 import { writtenText } from "../../provider-response/produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
-  type MeteredAnswer,
   type MeteredDemand,
   type MeteredModel,
   type MeteredReading,
+  type MeteredResponse,
   type MeteredRoute,
   maxTokenIds,
   openAiFormat,
@@ -91,7 +91,7 @@ function rejectUncountable(body: JsonObject): void {
   throw invalidRequest("`best_of` must equal `n` if `stream` is true.", "best_of");
 }
 
-function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): MeteredReading {
+function passResponse(answer: MeteredResponse, { body: requested }: RequestedForm): MeteredReading {
   const body = parseResponse(answer);
   if (!Array.isArray(body["choices"])) throw malformedResponse("it has no choices");
   return {
@@ -132,7 +132,7 @@ export const completions: MeteredRoute = {
   maxTokenIds,
   formats: {
     openai: {
-      ...openAiFormat("completions", passAnswer),
+      ...openAiFormat("completions", passResponse),
       parsesWhole: true,
       // Other servers would write on until the model's limit, which is not what was held for.
       changes: ({ max_tokens: max }) => (max == null ? { max_tokens: usualMaxTokens } : undefined),
@@ -157,7 +157,7 @@ export const fimCompletions: MeteredRoute = {
     schemas: { FimCompletionRequest: fimRequest, CompletionResponse: completionResponse },
   },
   requestSchema: fimRequest,
-  formats: { openai: { ...openAiFormat("fim/completions", passAnswer), parsesWhole: true } },
+  formats: { openai: { ...openAiFormat("fim/completions", passResponse), parsesWhole: true } },
   demand: ({ truncated }, model) =>
     demandOf(truncated, model, rejectOverLimit(truncated, limitFields, model.limits)),
 };

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, tryParse } from "../../../base/js
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";
 import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
-import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
+import type { MeteredFormat, MeteredReading, MeteredResponse, RequestedForm } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
 import { byIndex, floatBytes, isLength, mergeVectors, vectorsOf, wantsBase64 } from "./vectors.ts";
 
@@ -40,7 +40,7 @@ const equals = 0x3d;
  * Passes the provider's bytes through, if its vectors have the requested form and its usage has the fields that clients
  * require.
  */
-function passOpenAi({ bytes, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
+function passOpenAi({ bytes, inputs }: MeteredResponse, requested: RequestedForm): MeteredReading | null {
   const outline = readLengths(asBuffer(bytes), wantsBase64(requested));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;
   if (inputs !== null && !hasIndexes(listOf(outline["data"]), inputs)) return null;
@@ -53,7 +53,7 @@ function isWholeUsage(usage: Json | undefined): boolean {
   );
 }
 
-function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading {
+function readOpenAi(answers: readonly MeteredResponse[], requested: RequestedForm): MeteredReading {
   return mergeVectors(answers, requested, ({ data, usage }) => ({
     vectors: vectorsOf(byIndex(data), (item) => item["embedding"]),
     tokens: tokensIn(usage),

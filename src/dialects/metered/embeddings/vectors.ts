@@ -4,7 +4,7 @@ import { malformedResponse } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseResponse } from "../../provider-response/outline.ts";
 import { inputUsage } from "../../usage/reported-usage.ts";
-import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
+import type { MeteredFormat, MeteredReading, MeteredResponse, RequestedForm } from "../route.ts";
 
 /** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
 export type Vector = readonly number[] | string;
@@ -129,7 +129,7 @@ export function writtenFormat(format: WrittenFormat, find: FindVectors): Metered
 
 /** All vectors in order. The sum of the tokens counts only if every answer has reported its own. */
 export function mergeVectors(
-  answers: readonly MeteredAnswer[],
+  answers: readonly MeteredResponse[],
   requested: RequestedForm,
   find: FindVectors,
 ): MeteredReading {

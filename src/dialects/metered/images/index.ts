@@ -7,11 +7,11 @@ import { countMembers, readOutline } from "../../provider-response/outline.ts";
 import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/reported-usage.ts";
 import { DoneReader } from "../done-reader.ts";
 import {
-  type MeteredAnswer,
   type MeteredDemand,
   type MeteredFigures,
   type MeteredModel,
   type MeteredReading,
+  type MeteredResponse,
   type MeteredRoute,
   openAiFormat,
   type PricedNames,
@@ -62,7 +62,7 @@ function demand(
 }
 
 /** The images themselves are not parsed: they take megabytes. Images in another form are assumed to be as many as requested. */
-function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
+function passImages({ bytes }: MeteredResponse, requested: RequestedForm): MeteredReading {
   const { data, usage } = readOutline(bytes, "data");
   if (!Array.isArray(data)) throw malformedResponse("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);

@@ -5,9 +5,9 @@ import { objectOf } from "../../json/json-fields.ts";
 import { parseResponse, readOutline } from "../../provider-response/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
 import {
-  type MeteredAnswer,
   type MeteredFormat,
   type MeteredReading,
+  type MeteredResponse,
   type MeteredRoute,
   openAiFormat,
   type RequestedForm,
@@ -93,7 +93,7 @@ export const rerank: MeteredRoute = {
 };
 
 /** `results`, or `data` as Voyage has it. */
-function passRanking({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
+function passRanking({ bytes }: MeteredResponse, requested: RequestedForm): MeteredReading {
   const { results, data, usage, meta } = readOutline(bytes, "results");
   if (!Array.isArray(results) && !Array.isArray(data)) throw malformedResponse("it has no results");
   const billed = objectOf(objectOf(meta)?.["billed_units"]);
@@ -120,7 +120,7 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
 }
 
 /** Written under both names: Continue reads `data`, all other clients `results`. */
-function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): MeteredReading {
+function writeRanking(answer: MeteredResponse | undefined, requested: RequestedForm): MeteredReading {
   const { results } = answer === undefined ? {} : parseResponse(answer);
   if (!Array.isArray(results)) throw malformedResponse("it has no results");
   const list = JSON.stringify(results);

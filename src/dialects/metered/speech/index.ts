@@ -58,7 +58,7 @@ export const speech: MeteredRoute = {
   prices: ["characters", "audio_output", "requests"],
   ownFields: ["speed"],
   outlivesClient: true,
-  answersAnyType: true,
+  returnsAnyType: true,
   relaysBytes: true,
   check(body, priced) {
     checkInput(body);

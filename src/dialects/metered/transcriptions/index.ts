@@ -9,11 +9,11 @@ import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/repo
 import { DoneReader } from "../done-reader.ts";
 import {
   type FormFile,
-  type MeteredAnswer,
   type MeteredDemand,
   type MeteredFigures,
   type MeteredModel,
   type MeteredReading,
+  type MeteredResponse,
   type MeteredRoute,
   openAiFormat,
   type PricedNames,
@@ -115,7 +115,7 @@ function numberIn(value: Json | undefined): number | null {
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : null;
 }
 
-function passTranscript(answer: MeteredAnswer, requested: RequestedForm): MeteredReading {
+function passTranscript(answer: MeteredResponse, requested: RequestedForm): MeteredReading {
   if (answer.contentType?.includes("json") !== true) {
     return { written: null, ...unreported(requested), produced: Buffer.from(answer.bytes).toString() };
   }
@@ -136,7 +136,7 @@ const sharedByBothRoutes = {
   prices: ["audio_minutes", "audio_input", "input", "requests"],
   sidePrices: ["output"],
   takesForms: { numbers: [], texts: ["model", "response_format", "language", "prompt"] },
-  answersAnyType: true,
+  returnsAnyType: true,
   outlivesClient: true,
   filesIn: soundInJson,
   check,

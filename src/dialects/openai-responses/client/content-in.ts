@@ -10,7 +10,7 @@ export function readContent(content: Json | undefined, path: string): IrContent[
 
 /** The content of an assistant: text and refusals. */
 export function readAnswer(content: Json | undefined, path: string): (IrText | IrRefusal)[] {
-  return readParts(content, path, readAnswerPart);
+  return readParts(content, path, readResponsePart);
 }
 
 /** Without empty texts, which Anthropic rejects. */
@@ -26,7 +26,7 @@ function readParts<Block extends IrContent | IrRefusal>(
   return blocks.filter((block) => block.type !== "text" || block.text !== "");
 }
 
-function readAnswerPart(part: Json, path: string): IrText | IrRefusal {
+function readResponsePart(part: Json, path: string): IrText | IrRefusal {
   if (isObject(part) && part["type"] === "refusal" && typeof part["refusal"] === "string") {
     return { type: "refusal", text: part["refusal"] };
   }

@@ -38,7 +38,7 @@ function writeOutput({ blocks, finish }: IrResponse, call: WriterContext): JsonO
   );
   const all: readonly IrAssistantBlock[] =
     explanation === null ? blocks : [...blocks, { type: "refusal", text: explanation }];
-  const runs = groupAnswers(all);
+  const runs = groupResponses(all);
   const lastStatus = incompleteReason(finish.reason) === null ? "completed" : "incomplete";
   return runs.map((run, at) => writeRun(run, at === runs.length - 1 ? lastStatus : "completed", call));
 }
@@ -46,7 +46,7 @@ function writeOutput({ blocks, finish }: IrResponse, call: WriterContext): JsonO
 type Run = AnswerPart[] | Exclude<IrAssistantBlock, AnswerPart>;
 
 /** Adjacent texts and refusals are parts of one message. */
-function groupAnswers(blocks: readonly IrAssistantBlock[]): Run[] {
+function groupResponses(blocks: readonly IrAssistantBlock[]): Run[] {
   const runs: Run[] = [];
   for (const block of blocks) {
     if (block.type !== "text" && block.type !== "refusal") {

@@ -98,13 +98,13 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 
   #beginBlock(head: IrBlockHead): string {
-    if (head.type === "text" || head.type === "refusal") return this.#beginAnswerPart(head.type);
+    if (head.type === "text" || head.type === "refusal") return this.#beginResponsePart(head.type);
     const closing = this.#closeNewest("completed");
     return closing + this.#openItem(this.#newItem(head));
   }
 
   /** Adjacent texts and refusals are parts of one message. */
-  #beginAnswerPart(type: "text" | "refusal"): string {
+  #beginResponsePart(type: "text" | "refusal"): string {
     if (type === "refusal") this.#refused = true;
     const newest = this.#items.at(-1);
     if (newest instanceof MessageStreamItem) {
@@ -146,7 +146,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 
   #sayRefusal(text: string): string {
-    const opening = this.#beginAnswerPart("refusal");
+    const opening = this.#beginResponsePart("refusal");
     const { item, part } = this.#block();
     return opening + item.delta(part, text) + this.#endBlock(null, []);
   }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { citing } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrFinish, IrRefusal, IrText, IrToolCall } from "../../ir/ir.ts";
+import { citing } from "../../ir/response-parts.ts";
 import { listOf, nonEmpty, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 
@@ -36,14 +36,14 @@ export function readCall(item: JsonObject): IrToolCall | null {
   };
 }
 
-type AnswerKinds = { readonly called: boolean; readonly refused: boolean };
+type ResponseKinds = { readonly called: boolean; readonly refused: boolean };
 
 /** OpenAI only reports `completed`, so the reason depends on what the answer contains. */
-export function readFinish(response: JsonObject, kinds: AnswerKinds): IrFinish {
+export function readFinish(response: JsonObject, kinds: ResponseKinds): IrFinish {
   return { reason: finishReason(response, kinds), stopSequence: null, explanation: null };
 }
 
-function finishReason(response: JsonObject, { called, refused }: AnswerKinds): FinishReason {
+function finishReason(response: JsonObject, { called, refused }: ResponseKinds): FinishReason {
   if (response["status"] === "incomplete") {
     const details = response["incomplete_details"];
     const filtered = isObject(details) && details["reason"] === "content_filter";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent } from "../../ir/ir.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/response-parts.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { readReasoning, signatureOf } from "../reasoning.ts";
 import { readCall, readMessageParts } from "./items-in.ts";

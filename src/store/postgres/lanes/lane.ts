@@ -11,10 +11,10 @@ export interface LaneOptions<Item, Answer> {
   readonly unavailable: () => Error;
   /**
    * Whether an item is still sent after its caller has stopped waiting. If not, and it was sent already, its answer is
-   * passed to `onLateAnswer`.
+   * passed to `onLateResponse`.
    */
   readonly isKept: (item: Item) => boolean;
-  readonly onLateAnswer?: (item: Item, answer: Answer) => void;
+  readonly onLateResponse?: (item: Item, answer: Answer) => void;
   /** The database rejects this item, and always will. Its caller gets the error too. */
   readonly onRejected?: (item: Item, error: unknown) => void;
   /** Called for each failed attempt, with null after a successful one. */
@@ -236,7 +236,7 @@ export class Lane<Item, Answer> {
 
   #answer(entry: Entry<Item, Answer>, answer: Answer): void {
     entry.isEnded = true;
-    if (entry.isAbandoned) this.#options.onLateAnswer?.(entry.item, answer);
+    if (entry.isAbandoned) this.#options.onLateResponse?.(entry.item, answer);
     else entry.resolve(answer);
   }
 

@@ -18,7 +18,7 @@ export type MoneyItem =
   | { readonly kind: "end"; readonly end: HoldEnd }
   | HoldProgressItem;
 
-export type MoneyAnswer = HoldVerdict | EndResult;
+export type MoneyResponse = HoldVerdict | EndResult;
 
 /** The number of a batch. A takeover has none: it changes nothing if it is repeated. */
 export type BatchNumber = readonly [node: number, lane: number | null, sequence: number];
@@ -47,7 +47,7 @@ export async function sendMoney(
   number: BatchNumber,
   items: readonly MoneyItem[],
   lockMs = defaultLockMs,
-): Promise<readonly MoneyAnswer[]> {
+): Promise<readonly MoneyResponse[]> {
   const batch = batchOf(number, items);
   try {
     const read = await lock(client, batch, lockMs);
@@ -163,7 +163,7 @@ function writing(
   return `SELECT ${call}; SELECT sluice_write_values(${literal(storableJson(capValues))})`;
 }
 
-function answersOf(items: readonly MoneyItem[], { charges, verdicts }: BatchReply): readonly MoneyAnswer[] {
+function answersOf(items: readonly MoneyItem[], { charges, verdicts }: BatchReply): readonly MoneyResponse[] {
   let [nextCharge, nextVerdict] = [0, 0];
   return items.map(({ kind }) => {
     if (kind === "progress") return nothingCharged;

@@ -14,7 +14,7 @@ import { PostgresClient, type Query } from "../client.ts";
 import { type ClaimItem, sendClaims } from "../lanes/claim-batch.ts";
 import { type HoldEnd, releaseOf } from "../lanes/hold-end.ts";
 import { Lane } from "../lanes/lane.ts";
-import { type MoneyAnswer, type MoneyItem, ratesIn, sendMoney } from "../lanes/money-batch.ts";
+import { type MoneyItem, type MoneyResponse, ratesIn, sendMoney } from "../lanes/money-batch.ts";
 import type { ChargeKeeper } from "./charge-keeper.ts";
 import type { NodeHealth } from "./health.ts";
 import { RatesKeeper } from "./rates-keeper.ts";
@@ -52,8 +52,8 @@ export class MoneyLanes {
   readonly #parts: MoneyLanesParts;
   readonly #keptRates: RatesKeeper;
   readonly #clients: readonly PostgresClient[];
-  readonly #money: Lane<MoneyItem, MoneyAnswer>;
-  readonly #apart: Lane<MoneyItem, MoneyAnswer>;
+  readonly #money: Lane<MoneyItem, MoneyResponse>;
+  readonly #apart: Lane<MoneyItem, MoneyResponse>;
   readonly #claims: Lane<ClaimItem, ClaimVerdict>;
   /** Progress waiting for the next batch. Only the latest of each hold is kept, however long the database is unavailable. */
   #notes: Map<string, ProducedSoFar> | null = null;
@@ -85,7 +85,7 @@ export class MoneyLanes {
       },
       onAttempt: (failure: unknown) => health.attempted(source, failure),
       // The caller has given up.
-      onLateAnswer: (item: MoneyItem, answer: MoneyAnswer) => {
+      onLateResponse: (item: MoneyItem, answer: MoneyResponse) => {
         if (item.kind === "hold" && asVerdict(answer).decision === "held")
           this.release(item.order.holdId, item.order.keyId);
       },
@@ -105,7 +105,7 @@ export class MoneyLanes {
       isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),
       onAttempt: (failure) => health.attempted("claims", failure),
-      onLateAnswer: (item, verdict) => {
+      onLateResponse: (item, verdict) => {
         if (item.kind === "claim" && verdict === "run") this.endClaim(item);
       },
     });
@@ -186,7 +186,7 @@ export class MoneyLanes {
   }
 
   /** Later items of the same key must not overtake those in the separate lane. */
-  #add(keyId: string, item: MoneyItem): Promise<MoneyAnswer> {
+  #add(keyId: string, item: MoneyItem): Promise<MoneyResponse> {
     const lane = this.#apart.size > 0 && this.#apart.isBusyWith(keyId) ? this.#apart : this.#money;
     return lane.add(item);
   }
@@ -223,7 +223,7 @@ export class MoneyLanes {
   }
 }
 
-function asVerdict(answer: MoneyAnswer): HoldVerdict {
+function asVerdict(answer: MoneyResponse): HoldVerdict {
   assert("decision" in answer, "a hold is answered with a verdict");
   return answer;
 }

@@ -4,9 +4,9 @@ import { sqlStateOf } from "../../../../src/store/postgres/errors.ts";
 import { failureOf } from "../../../../src/store/postgres/lanes/failure.ts";
 import { endOf, releaseOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import {
-  type MoneyAnswer,
   type MoneyConnection,
   type MoneyItem,
+  type MoneyResponse,
   sendMoney,
 } from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { SeededRandom } from "../../../simulation/random.ts";
@@ -29,7 +29,7 @@ async function sendRandomBatches(
 ): Promise<string[]> {
   const open: HoldOrder[] = [];
   const states: string[] = [];
-  const send = async (sequence: number, items: readonly MoneyItem[]): Promise<readonly MoneyAnswer[]> => {
+  const send = async (sequence: number, items: readonly MoneyItem[]): Promise<readonly MoneyResponse[]> => {
     for (;;) {
       try {
         return await sendMoney(connection, [node, 1, sequence], items, lockMs);

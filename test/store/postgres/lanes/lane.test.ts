@@ -22,7 +22,7 @@ function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = 
     timeoutMs: () => 60_000,
     unavailable: () => new Error("unavailable"),
     isKept: () => true,
-    onLateAnswer: (item, late) => events.push(`late ${item}: ${late}`),
+    onLateResponse: (item, late) => events.push(`late ${item}: ${late}`),
     onRejected: (item) => events.push(`rejected ${item}`),
     onAttempt: (failure) => events.push(failure === null ? "sent" : "failed"),
     onFenced: () => events.push("fenced"),

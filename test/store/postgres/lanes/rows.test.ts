@@ -7,9 +7,9 @@ import type { PostgresClient } from "../../../../src/store/postgres/client.ts";
 import { failureOf } from "../../../../src/store/postgres/lanes/failure.ts";
 import { endOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import {
-  type MoneyAnswer,
   type MoneyConnection,
   type MoneyItem,
+  type MoneyResponse,
   sendMoney,
 } from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { deadEnds } from "../../../../src/store/postgres/node/dead-ends.ts";
@@ -156,7 +156,7 @@ async function compareBatch(
   for (const [index, { history, order }] of asked.entries()) compareVerdict(history, order, answers[index]);
 }
 
-function compareVerdict(history: History, order: HoldOrder, answer: MoneyAnswer | undefined): void {
+function compareVerdict(history: History, order: HoldOrder, answer: MoneyResponse | undefined): void {
   if (answer === undefined || !("decision" in answer)) throw new Error("a hold has a verdict");
   if (answer.decision === "held") history.accountNo = answer.accountNo;
   const { decision, error, hold } = history.decide(order);

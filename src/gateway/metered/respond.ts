@@ -18,8 +18,8 @@ import {
   type AnsweredParts,
   type BegunCall,
   callInParts,
-  type FoundAnswer,
-  readAnswers,
+  type FoundResponse,
+  readResponses,
   wholeOf,
 } from "./call-provider.ts";
 import { countInput } from "./count-input.ts";
@@ -27,7 +27,7 @@ import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
-export async function answerMetered(asking: HeldMeteredCall): Promise<Response> {
+export async function respondMetered(asking: HeldMeteredCall): Promise<Response> {
   const { route, request, maxInputs } = asking;
   const isSplit = isAboveInputs(route, request, maxInputs);
   const bodies = isSplit ? route.split?.(request.body, maxInputs) : undefined;
@@ -36,7 +36,7 @@ export async function answerMetered(asking: HeldMeteredCall): Promise<Response> 
 }
 
 /** For a provider that was asked for a stream, and does not stream. */
-export async function answerWhole(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
+export async function respondWhole(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
   return deliver(asking, await wholeOf(begun, asking.request.truncated));
 }
 
@@ -45,7 +45,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   exchange.answeredBy(answered.opened);
   exchange.dropped = answered.dropped;
   const found = await (answered.failure === null
-    ? readAnswers(asking, answered).catch((error) => chargeParts(asking, answered, error))
+    ? readResponses(asking, answered).catch((error) => chargeParts(asking, answered, error))
     : chargeParts(asking, answered, answered.failure));
   if (exchange.hasClientDisconnected && !exchange.outlivesClient && exchange.taken.claim === null)
     throw clientDisconnected();
@@ -84,7 +84,7 @@ async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cau
   const readable = await readableParts(asking, answered);
   if (readable.parts.length === 0) throw cause;
   const error = failureOf(cause);
-  const found = await readAnswers(asking, readable);
+  const found = await readResponses(asking, readable);
   const units = { ...certainOf(asking, readable.parts), ...found.extras.units };
   meter.noteExtras({ ...found.extras, units });
   await meter.settle(
@@ -107,7 +107,7 @@ async function readableParts(asking: HeldMeteredCall, answered: AnsweredParts): 
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
     await streamPacer.turn();
-    const reading = readAnswers(asking, { ...answered, answers: [answer] });
+    const reading = readResponses(asking, { ...answered, answers: [answer] });
     isReadable.push(
       await reading.then(
         () => true,
@@ -134,7 +134,7 @@ function certainOf({ request, demand, demandOf }: HeldMeteredCall, parts: readon
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
 function usageEvidenceOf(
   asking: HeldMeteredCall,
-  { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
+  { usage, produced = "", writtenTimes }: Pick<FoundResponse, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
 ): UsageEvidence {
   const { call, request } = asking;
@@ -171,7 +171,7 @@ function contentHeaders(
   { route }: HeldMeteredCall,
   { answers }: AnsweredParts,
 ): Readonly<Record<string, string>> {
-  const type = route.answersAnyType === true ? (answers[0]?.contentType ?? null) : null;
+  const type = route.returnsAnyType === true ? (answers[0]?.contentType ?? null) : null;
   return type === null ? jsonHeaders : { "content-type": type };
 }
 

@@ -19,7 +19,7 @@ export const maxReadBytes = 32 * 1024;
 const releasedBytes = new Uint8Array(0);
 
 /** Bytes received from a provider and not read yet. */
-export class AnswerQueue {
+export class ResponseQueue {
   readonly pieces: Uint8Array[] = [];
   /** The length of all pieces together. */
   bytes = 0;
@@ -124,12 +124,12 @@ export function joined(pieces: readonly Uint8Array[]): Buffer {
 const maxUncountedBytes = 1024 * 1024;
 
 /** Whether a whole answer exceeds what is accepted from a provider. */
-export function isTooLarge({ bytes }: AnswerQueue): boolean {
+export function isTooLarge({ bytes }: ResponseQueue): boolean {
   return bytes > maxProviderResponseBytes;
 }
 
 /** Whether this piece has made a whole answer a large one. */
-export function hasBecomeLarge({ bytes }: AnswerQueue, piece: Uint8Array): boolean {
+export function hasBecomeLarge({ bytes }: ResponseQueue, piece: Uint8Array): boolean {
   return bytes > maxUncountedBytes && bytes - piece.length <= maxUncountedBytes;
 }
 

@@ -1,9 +1,9 @@
 import { unreachable } from "../base/assert.ts";
-import { AnswerHead, malformed, rejectPartialHead } from "./answer-head.ts";
 import { ChunkedBody } from "./chunked-body.ts";
+import { AnswerHead, malformed, rejectPartialHead } from "./response-head.ts";
 import type { Head } from "./transfer.ts";
 
-export interface AnswerListener {
+export interface ResponseListener {
   answered(head: Head): void;
   received(bytes: Uint8Array): void;
 }
@@ -20,7 +20,7 @@ type State = "head" | "length" | "chunked" | "until_close" | "complete";
  * Reads the answers of one connection, one after the other (RFC 9112, 6): finds the head and the end of the body.
  * Throws a WireError on anything that is not proper HTTP.
  */
-export class AnswerReader {
+export class ResponseReader {
   /** Any byte of the current answer has arrived. */
   hasBegun = false;
   /** Whether the connection may take another request once the answer is complete. */
@@ -51,7 +51,7 @@ export class AnswerReader {
     return this.#state === "until_close";
   }
 
-  read(bytes: Buffer, listener: AnswerListener): void {
+  read(bytes: Buffer, listener: ResponseListener): void {
     this.hasBegun = true;
     let rest: Buffer | null = bytes;
     while (this.#state === "head" && rest !== null) rest = this.#readHead(rest, listener);
@@ -59,7 +59,7 @@ export class AnswerReader {
   }
 
   /** Returns the bytes after the head, or null if the head is incomplete. */
-  #readHead(bytes: Buffer, listener: AnswerListener): Buffer | null {
+  #readHead(bytes: Buffer, listener: ResponseListener): Buffer | null {
     const held = this.#partialHead === null ? bytes : Buffer.concat([this.#partialHead, bytes]);
     const length = held.indexOf(headEnd);
     // Complete heads are checked too, so that the limit does not depend on how the network split them.
@@ -118,7 +118,7 @@ export class AnswerReader {
     this.#missingBytes = bytes;
   }
 
-  #readBody(bytes: Buffer, listener: AnswerListener): void {
+  #readBody(bytes: Buffer, listener: ResponseListener): void {
     switch (this.#state) {
       case "length":
         this.#readLength(bytes, listener);
@@ -141,7 +141,7 @@ export class AnswerReader {
     }
   }
 
-  #readLength(bytes: Buffer, listener: AnswerListener): void {
+  #readLength(bytes: Buffer, listener: ResponseListener): void {
     const body = bytes.length > this.#missingBytes ? bytes.subarray(0, this.#missingBytes) : bytes;
     if (body.length < bytes.length) this.isReusable = false;
     this.#missingBytes -= body.length;
@@ -149,7 +149,7 @@ export class AnswerReader {
     listener.received(body);
   }
 
-  #readChunked(bytes: Buffer, listener: AnswerListener): void {
+  #readChunked(bytes: Buffer, listener: ResponseListener): void {
     const body = this.#chunked.push(bytes);
     if (this.#chunked.isOver) this.#state = "complete";
     if (this.#chunked.surplusBytes > 0) this.isReusable = false;
