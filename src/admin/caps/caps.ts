@@ -248,7 +248,9 @@ async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promi
   } else {
     notes.push("Labels that clients send are not proof of who they are.");
   }
-  notes.push("Spend of this period counts from the release that stores labels with each charge.");
+  notes.push(
+    "It counts what this period has already spent, except charges from before labels were stored with them.",
+  );
   return notes;
 }
 

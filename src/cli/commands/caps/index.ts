@@ -285,10 +285,12 @@ function printCap(cap: CapDetailView, done: string | null, { json }: DataOptions
     facts(
       [
         ["cap", done === null ? cap.id : `${cap.id}  ${style.dim(done)}`],
-        ["limit", `${limitText(cap)} ${cap.mode === "credit" ? "credits" : "tokens"}`],
+        ["limit", `${limitText(cap)}, in ${cap.mode === "credit" ? "credits" : "tokens"}`],
         ["counts", `${countsText(cap)}${cap.optional ? ", and requests without it together" : ""}`],
         ["within", cap.key ?? cap.account ?? "everywhere"],
-        ["values", `${cap.counted} of at most ${cap.values}`],
+        cap.used === null
+          ? ["values", `${cap.counted} of at most ${cap.values}`]
+          : ["used", String(cap.used)],
         ["then", cap.then === null ? "rejected" : `${cap.then}${cap.then_always ? ", always" : ""}`],
         ["resets at", `${utcMinute(Date.parse(cap.resets_at))} UTC`],
       ],
