@@ -246,3 +246,35 @@ test.skipIf(!hasPostgres)(
   },
   60_000,
 );
+
+test.skipIf(!hasPostgres)("a time's place is before an entry that is still being written", async () => {
+  await using database = await postgres.create();
+  const store = await database.openGateway(systemClock);
+  const [slow, fast] = [keyRecord(), keyRecord()];
+  await store.insertKey(slow, 1_000);
+  await store.insertKey(fast, 1_000);
+  const client = clientOf(database.url);
+  const written = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  const late = settleItem(slow.id, 7);
+  const writing = client.transaction(async (query) => {
+    // Rates are written apart: the second charge has the same, and would wait for them.
+    const nested = {
+      query: client.query,
+      transaction: (work: (inner: typeof query) => Promise<void>) => work(query),
+    };
+    await bookCharges(nested as never, [late]);
+    written.resolve();
+    await commit.promise;
+  });
+  await written.promise;
+  await store.charge([settleItem(fast.id, 5)]);
+  const place = store.feed.placeBefore(late.charge.atMs);
+  commit.resolve();
+  await writing;
+  // The two top-ups come first.
+  expect(await place).toBe(2);
+  expect((await store.feed.entries(2, 10)).map(({ amount }) => amount)).toEqual([-7, -5]);
+  await client.close();
+  await store.close();
+});
