@@ -114,16 +114,17 @@ async function startBifrost({ cache, folder, providerUrl }: PeerPlace): Promise<
     }),
   );
   const port = freePort();
-  return peer(
-    "bifrost",
-    {
-      command: ["sh", "-c", `exec node ${script} -app-dir ${appFolder} -host 127.0.0.1 -port ${port} 2>&1`],
-      logFile: join(folder, "bifrost.log"),
-      ready: new RegExp(`127\\.0\\.0\\.1:(${port})`),
-      waitMs: 60_000,
-    },
-    { authorization: "Bearer bench" },
-  );
+  const command = {
+    command: ["sh", "-c", `exec node ${script} -app-dir ${appFolder} -host 127.0.0.1 -port ${port} 2>&1`],
+    logFile: join(folder, "bifrost.log"),
+    ready: new RegExp(`127\\.0\\.0\\.1:(${port})`),
+    waitMs: 60_000,
+  };
+  try {
+    return await peer("bifrost", command, { authorization: "Bearer bench" });
+  } catch (cause) {
+    throw new Error("its program could not be downloaded, or did not start", { cause });
+  }
 }
 
 function peer(

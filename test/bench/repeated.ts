@@ -11,7 +11,7 @@ export async function runRepeatedly(count: number, progress: (line: string) => v
   const runs: Results[] = [];
   for (let run = 1; run <= count; run += 1) {
     progress(`run ${run} of ${count}`);
-    runs.push(await runBench({ full: false, only: cellName(growthCell), other: null, progress }));
+    runs.push(await runBench({ full: true, only: cellName(growthCell), other: null, progress }));
   }
   return runs;
 }
@@ -63,9 +63,10 @@ function rowOf(cells: readonly CellResult[], name: GatewayName, title: string): 
   return [`| ${[title, ...columns].join(" | ")} |`];
 }
 
-/** `9,811 (9,200 to 10,423)`. */
+/** `9,811 (9,200 to 10,423)`. A round without a request has no cost per request, and is left aside. */
 function range(values: readonly number[], decimals: number): string {
-  const sorted = values.toSorted((one, other) => one - other);
+  const sorted = values.filter(Number.isFinite).toSorted((one, other) => one - other);
+  if (sorted.length === 0) return "–";
   const shown = (value = 0) =>
     value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   return `${shown(sorted[sorted.length >> 1])} (${shown(sorted[0])} to ${shown(sorted.at(-1))})`;
