@@ -218,7 +218,7 @@ describe("a model's aliases", () => {
   });
 });
 
-test("C83 a provider's rate limits have the names of the client's vendor, and the key's own come first", async () => {
+test("a provider's rate limits have the names of the client's vendor, and the key's own come first (C83)", async () => {
   const limited = await sluice.createKey({ rpm: 1000 });
   const ask = { model: "gpt-test", messages: [{ role: "user" as const, content: "Hello" }] };
   const upstream = { "x-ratelimit-remaining-requests": "7", "x-ratelimit-remaining-tokens": "4200" };

@@ -20,7 +20,7 @@ const entra = 'tenant_id = "t-1234"\nclient_id = "c-1234"\nclient_secret = "env:
 const env = { KEY: "azure-key-1", SECRET: "azure-secret-1" };
 
 describe("authentication", () => {
-  test("K01: two ways at once are a problem that names the fields of both", () => {
+  test("two ways at once are a problem that names the fields of both (K01)", () => {
     const problems = problemsOf(azure(`resource = "r"\napi_key = "env:KEY"\n${entra}`), { env });
     expect(problems).toEqual([
       "providers.azure: api_key, tenant_id, client_id and client_secret belong to different ways to authenticate; keep one of them",
@@ -32,14 +32,14 @@ describe("authentication", () => {
     ]);
   });
 
-  test("K01: half of a way is a problem that names the rest of it", () => {
+  test("half of a way is a problem that names the rest of it (K01)", () => {
     const lines = 'resource = "r"\ntenant_id = "t-1234"\nclient_secret = "env:SECRET"';
     expect(problemsOf(azure(lines), { env })).toEqual([
       "providers.azure.client_id: missing; tenant_id, client_id and client_secret belong together",
     ]);
   });
 
-  test("K01: each way alone is accepted", () => {
+  test("each way alone is accepted (K01)", () => {
     for (const way of ['api_key = "env:KEY"', entra, 'credentials = "managed_identity"']) {
       const { settings } = load(azure(`resource = "my-resource"\n${way}`), { env });
       expect(settings.providers.get("azure")?.baseUrl).toBe("https://my-resource.openai.azure.com/openai/v1");
@@ -47,7 +47,7 @@ describe("authentication", () => {
     }
   });
 
-  test("K02: what becomes part of a host's name has nothing but letters, digits and hyphens", () => {
+  test("what becomes part of a host's name has nothing but letters, digits and hyphens (K02)", () => {
     for (const resource of ["evil.example/", "a.b", "A", "a b", "a@b", "", "a/../b", "a:1"]) {
       expect(problemsOf(azure(`resource = "${resource}"\napi_key = "env:KEY"`), { env })).toEqual([
         "providers.azure.resource: must be lowercase letters, digits and - only",
@@ -74,7 +74,7 @@ describe("authentication", () => {
     }
   });
 
-  test("K03: a missing variable or file leaves the provider out, with a warning", () => {
+  test("a missing variable or file leaves the provider out, with a warning (K03)", () => {
     const { settings } = load(azure(`resource = "r"\n${entra}`));
     expect(settings.providers.size).toBe(0);
     expect(settings.warnings[0]).toBe('provider "azure" is skipped: SECRET is not set; not listed: gpt');

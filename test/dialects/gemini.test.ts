@@ -19,7 +19,7 @@ function targetOf(path: "generate" | "countTokens", request: TargetedRequest): s
 }
 
 describe("where Gemini is asked", () => {
-  test("G01, G02: the method is part of the path, and a stream is always server-sent events", () => {
+  test("the method is part of the path, and a stream is always server-sent events (G01, G02)", () => {
     const model = "gemini-3.1-pro-preview";
     expect(targetOf("generate", { model, stream: false })).toBe(`/models/${model}:generateContent`);
     expect(targetOf("generate", { model, stream: true })).toBe(
@@ -90,11 +90,11 @@ describe("what Gemini's usage means", () => {
     ],
   ];
 
-  test.each(cases)("G52: %s", (_, usage, expected) => {
+  test.each(cases)("%s (G52)", (_, usage, expected) => {
     expect(readUsage(usage)).toEqual(expected as ReturnType<typeof readUsage>);
   });
 
-  test("G52: figures that make no sense make their side doubtful, and no figures are none", () => {
+  test("figures that make no sense make their side doubtful, and no figures are none (G52)", () => {
     expect(
       readUsage({ promptTokenCount: 10, cachedContentTokenCount: 20, candidatesTokenCount: 1 }),
     ).toMatchObject({ isInputDoubtful: true });
@@ -107,7 +107,7 @@ describe("what Gemini's usage means", () => {
     }
   });
 
-  test("G52, G53: a search is paid for by the query, so its results are no input, in whichever chunk it shows", () => {
+  test("a search is paid for by the query, so its results are no input, in whichever chunk it shows (G52, G53)", () => {
     const grounded = { candidates: [{ groundingMetadata: { webSearchQueries: ["rain"] } }] };
     const usageMetadata = {
       promptTokenCount: 10,
@@ -119,7 +119,7 @@ describe("what Gemini's usage means", () => {
     expect(readUsage(searched)).toEqual(figures(10, 0, 7, 0));
   });
 
-  test("G53: later figures replace earlier ones field by field, and are never added", () => {
+  test("later figures replace earlier ones field by field, and are never added (G53)", () => {
     const chunks: JsonObject[] = [
       { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 1, totalTokenCount: 11 } },
       { usageMetadata: { trafficType: "ON_DEMAND" } },
@@ -147,7 +147,7 @@ describe("how Gemini is asked to count", () => {
     tools: [],
   };
 
-  test("G68: instructions and tools only count within a whole request", () => {
+  test("instructions and tools only count within a whole request (G68)", () => {
     const model = "models/gemini-3.1-pro-preview";
     expect(dialect.countTokens?.writeRequest(body, target)).toEqual({
       generateContentRequest: { model, ...body },
@@ -155,13 +155,13 @@ describe("how Gemini is asked to count", () => {
     expect(dialect.countTokens?.countField).toBe("totalTokens");
   });
 
-  test("G68: Vertex takes them as they are, without what does not count", () => {
+  test("Vertex takes them as they are, without what does not count (G68)", () => {
     const vertex = { ...target, capabilities: { bare_token_counts: true } };
     expect(dialect.countTokens?.writeRequest({ ...body, safetySettings: [] }, vertex)).toEqual(body);
   });
 });
 
-describe("T07: schemas of tools as agents have them", () => {
+describe("schemas of tools as agents have them (T07)", () => {
   const text = { type: "string", description: "A text." };
   const tools: Readonly<Record<string, JsonObject>> = {
     Bash: {
@@ -269,7 +269,7 @@ describe("T07: schemas of tools as agents have them", () => {
     },
   };
 
-  test("T07: a schema whose definitions refer to each other many times stays small", () => {
+  test("a schema whose definitions refer to each other many times stays small (T07)", () => {
     const levels = Array.from({ length: 30 }, (_, at) => [
       `d${at}`,
       {
@@ -298,7 +298,7 @@ describe("T07: schemas of tools as agents have them", () => {
     expect(written.length).toBeLessThan(150_000);
   });
 
-  test("T07: every keyword that both know is kept as it is", () => {
+  test("every keyword that both know is kept as it is (T07)", () => {
     const kept = {
       ...{ title: "T", description: "D", propertyOrdering: ["a"], default: 1, example: 2, pattern: "p" },
       ...{ minimum: 1, maximum: 2, minItems: 3, maxItems: 4, minLength: 5, maxLength: 6 },
@@ -310,7 +310,7 @@ describe("T07: schemas of tools as agents have them", () => {
     });
   });
 
-  test("T07: a reference may point anywhere in the schema, and keeps its own description", () => {
+  test("a reference may point anywhere in the schema, and keeps its own description (T07)", () => {
     const { properties } = openApiSchema(tools["pointers"] ?? {});
     expect(properties).toMatchObject({ b: { type: "STRING" } });
     expect(openApiSchema(tools["union"] ?? {})["properties"]).toMatchObject({
@@ -318,7 +318,7 @@ describe("T07: schemas of tools as agents have them", () => {
     });
   });
 
-  test("T07: parameters are one object, also where they are several in the schema", () => {
+  test("parameters are one object, also where they are several in the schema (T07)", () => {
     const one = { type: "object", properties: { a: text, b: text }, required: ["a", "b"] };
     const other = { type: "object", properties: { a: text, c: text }, required: ["a", "c"] };
     expect(openApiParameters({ anyOf: [one, other] })).toEqual({
@@ -360,7 +360,7 @@ describe("T07: schemas of tools as agents have them", () => {
     },
   );
 
-  test("T07: names that begin with a digit, or are too long, are legal and given back", () => {
+  test("names that begin with a digit, or are too long, are legal and given back (T07)", () => {
     const named = ["3d", "x".repeat(65), "y".repeat(129), "a b/c"].map(
       (name): IrTool => ({
         type: "function",

@@ -3,7 +3,7 @@ import { translateRateLimits } from "../../src/dialects/rate-limit-headers.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 
-describe("C83 a provider's rate-limit headers have the names of the client's vendor", () => {
+describe("a provider's rate-limit headers have the names of the client's vendor (C83)", () => {
   const openAi = {
     "x-ratelimit-limit-requests": "60",
     "x-ratelimit-remaining-requests": "59",

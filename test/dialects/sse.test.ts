@@ -29,7 +29,7 @@ const frames: SseFrame[] = [
   { event: "", data: "no blank line after this" },
 ];
 
-describe("C66 bytes become the same frames", () => {
+describe("bytes become the same frames (C66)", () => {
   test("in one piece", () => {
     expect(decode([bytes(body)])).toEqual(frames);
   });

@@ -9,7 +9,7 @@ import {
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { InputUnwrapper, unwrapInput, wrapInput } from "../../src/dialects/tools/custom-input.ts";
 
-describe("C34 the input of a freeform tool comes out as it was", () => {
+describe("the input of a freeform tool comes out as it was (C34)", () => {
   const inputs = [
     "",
     "plain",
@@ -47,7 +47,7 @@ describe("C34 the input of a freeform tool comes out as it was", () => {
   });
 });
 
-test("C46 a envelope gives back exactly what it was given", () => {
+test("a envelope gives back exactly what it was given (C46)", () => {
   const signatures: ReasoningSignature[] = [
     { maker: "anthropic", signature: "EqQB+/==" },
     { maker: "anthropic-redacted", data: "zzz" },
@@ -76,7 +76,7 @@ test("C46 a envelope gives back exactly what it was given", () => {
   }
 });
 
-test("C45 what is no envelope, or a damaged one, is nobody's reasoning", () => {
+test("what is no envelope, or a damaged one, is nobody's reasoning (C45)", () => {
   for (const text of ["", "EqQBsig==", "gAAAAcipher"]) expect(isReasoningEnvelope(text)).toBe(false);
   const forged = (payload: unknown) => `slu1.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
   for (const text of [
@@ -91,7 +91,7 @@ test("C45 what is no envelope, or a damaged one, is nobody's reasoning", () => {
   }
 });
 
-test("C70 input that is no object is kept where whoever executes the tool sees it", () => {
+test("input that is no object is kept where whoever executes the tool sees it (C70)", () => {
   expect(callInput("")).toEqual({});
   expect(callInput('{"a":1}')).toEqual({ a: 1 });
   expect(callInput('{"a":')).toEqual({ invalid_arguments: '{"a":' });

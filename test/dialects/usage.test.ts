@@ -16,7 +16,7 @@ const none = {
   reasoningTokens: 0,
 };
 
-describe("C61 input is told apart from what came from a cache", () => {
+describe("input is told apart from what came from a cache (C61)", () => {
   test("OpenAI's input includes it", () => {
     const chat = {
       prompt_tokens: 100,
@@ -88,7 +88,7 @@ test("what is reported beside the tokens is read wherever the usage is", () => {
   expect(providerDialect("chat").readExtras({ choices: [{ usage }] })).toEqual({ calls: { web_search: 3 } });
 });
 
-describe("C65 only figures that can be believed count", () => {
+describe("only figures that can be believed count (C65)", () => {
   test("an explicit 0 is a figure, nothing is none", () => {
     expect(usageIn("chat", { prompt_tokens: 0, completion_tokens: 0 })).toEqual(none);
     expect(usageIn("messages", { input_tokens: 0, output_tokens: 0 })).toEqual(none);
@@ -271,7 +271,7 @@ describe.each(names)("half-believable usage of $dialect", (of) => {
   });
 });
 
-test("C62 later figures replace earlier ones, and null leaves them", () => {
+test("later figures replace earlier ones, and null leaves them (C62)", () => {
   const merged = { input_tokens: 10, cache_read_input_tokens: 5, output_tokens: 1 };
   expect(mergeReported(merged, { input_tokens: null, output_tokens: 30 })).toBe(true);
   expect(mergeReported(merged, null)).toBe(false);

@@ -58,7 +58,7 @@ function relayedInFull(client: Client, bytes: Uint8Array) {
   };
 }
 
-describe("G53: frames that differ in their text and their figures", () => {
+describe("frames that differ in their text and their figures (G53)", () => {
   for (const client of clientDialectNames) {
     test(`are the same for a ${client} client whether they are read in full or not`, () => {
       for (const name of streamsWithUsage.gemini) {
@@ -87,7 +87,7 @@ describe("G53: frames that differ in their text and their figures", () => {
   }
 });
 
-describe("G53: chunks that leave out the figure of the candidates, as those before the last may", () => {
+describe("chunks that leave out the figure of the candidates, as those before the last may (G53)", () => {
   const chunk = (part: object, usageMetadata: object, finishReason?: string) =>
     `data: ${JSON.stringify({ candidates: [{ content: { parts: [part] }, finishReason }], usageMetadata })}\n\n`;
   const prompt = { promptTokenCount: 20, totalTokenCount: 20 };
@@ -122,7 +122,7 @@ describe("G53: chunks that leave out the figure of the candidates, as those befo
   }
 });
 
-describe("T01, G56: a stream of Gemini that is cut off at any byte", () => {
+describe("a stream of Gemini that is cut off at any byte (T01, G56)", () => {
   for (const client of clientDialectNames) {
     test(`gives a ${client} client the whole answer, or the beginning of it and a failure`, () => {
       for (const name of streamsWithUsage.gemini) {

@@ -226,7 +226,7 @@ describe.each(unreadable)(
   },
 );
 
-test("C48 a request without reasoning is not asked again, whatever the provider says", async () => {
+test("a request without reasoning is not asked again, whatever the provider says (C48)", async () => {
   world.provider.script(openAi({ code: "invalid_encrypted_content" }));
   expect(await refusal("responses", "gpt-test")).toHaveProperty("code", "invalid_encrypted_content");
   expect(world.provider.requests).toHaveLength(1);

@@ -40,7 +40,7 @@ const table: readonly [ErrorCode, number, string, string, boolean][] = [
   ["internal_error", 500, "api_error", "api_error", true],
 ];
 
-describe("C81 every error has its status and its type in both formats", () => {
+describe("every error has its status and its type in both formats (C81)", () => {
   for (const [code, status, typeA, typeB, mayRetry] of table) {
     test(code, () => {
       const error = new GatewayError(code, "prompt is too long: no", { param: "messages[0]" });
@@ -64,7 +64,7 @@ describe("C81 every error has its status and its type in both formats", () => {
   }
 });
 
-test("C82 an overflow is told to native clients in the words and numbers that they look for", () => {
+test("an overflow is told to native clients in the words and numbers that they look for (C82)", () => {
   const words =
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.";
   const told = (message: string) =>
@@ -75,7 +75,7 @@ test("C82 an overflow is told to native clients in the words and numbers that th
   expect(told("the window is full")).toBe("prompt is too long: the window is full");
 });
 
-test("C83 a limit says when to come back, and an empty account that it is of no use", () => {
+test("a limit says when to come back, and an empty account that it is of no use (C83)", () => {
   const limited = renderError(
     "anthropic",
     new GatewayError("rate_limit_exceeded", "slow", { retryAfterSeconds: 7 }),
@@ -93,7 +93,7 @@ test("C83 a limit says when to come back, and an empty account that it is of no 
   );
 });
 
-test("C84 a bad key is refused in the client's own format, once and for all", () => {
+test("a bad key is refused in the client's own format, once and for all (C84)", () => {
   const error = new GatewayError("invalid_credentials", "The key is not known.");
   for (const format of ["openai", "anthropic"] as const) {
     const refused = renderError(format, error, "r");
@@ -103,7 +103,7 @@ test("C84 a bad key is refused in the client's own format, once and for all", ()
   }
 });
 
-describe("C74 an error inside a stream is none of the ways in which a stream ends well", () => {
+describe("an error inside a stream is none of the ways in which a stream ends well (C74)", () => {
   const error = new GatewayError("upstream_error", "broken");
   const ends: Readonly<Record<ClientDialectName, string>> = {
     chat: "[DONE]",
@@ -135,7 +135,7 @@ describe("C74 an error inside a stream is none of the ways in which a stream end
   });
 });
 
-test("C77 heartbeats are events once a stream has begun, and comments before", () => {
+test("heartbeats are events once a stream has begun, and comments before (C77)", () => {
   for (const dialect of ["chat", "messages", "responses"] as const) {
     expect(clientDialect(dialect).heartbeat(false, 0)).toBe(": keepalive\n\n");
   }

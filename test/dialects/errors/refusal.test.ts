@@ -6,7 +6,7 @@ import { providerDialect } from "../../../src/dialects/registry.ts";
 const json = "application/json";
 const chat = providerDialect("chat");
 
-describe("C85 a complaint is read in whatever shape it comes", () => {
+describe("a complaint is read in whatever shape it comes (C85)", () => {
   const shapes: readonly [string, string, string, string][] = [
     ["OpenAI", json, '{"error":{"message":"bad","type":"t","code":"c","param":null}}', "bad"],
     ["Anthropic", json, '{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}', "bad"],
@@ -41,7 +41,7 @@ describe("C85 a complaint is read in whatever shape it comes", () => {
   });
 });
 
-test("C85 keys, accounts and addresses of the provider are not told", () => {
+test("keys, accounts and addresses of the provider are not told (C85)", () => {
   const told = readErrorBody(
     400,
     json,
@@ -57,7 +57,7 @@ test("C85 keys, accounts and addresses of the provider are not told", () => {
   }
 });
 
-test("C85 hosts and files of a local server are not told, and versions and times are", () => {
+test("hosts and files of a local server are not told, and versions and times are (C85)", () => {
   const told = (message: string) => readErrorBody(400, json, JSON.stringify({ error: { message } })).message;
   expect(told("dial tcp 10.1.2.3:11434: connect: connection refused")).toBe(
     "dial tcp [host]: connect: connection refused",
@@ -113,7 +113,7 @@ test("a message that quotes what a client repeats is read in no time", () => {
   }
 });
 
-describe("C82 an overflow is recognised by its code or by its words", () => {
+describe("an overflow is recognised by its code or by its words (C82)", () => {
   const words = [
     "prompt is too long: 210000 tokens > 200000 maximum",
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
@@ -158,7 +158,7 @@ test("a place that is no path is left out of a complaint", () => {
   expect(message).toBe("body.0: must be a string; is odd");
 });
 
-test("C75 an error in place of an answer keeps its meaning", () => {
+test("an error in place of an answer keeps its meaning (C75)", () => {
   const codes = (error: { type?: string; code?: string; message: string }) =>
     reportedFailure({ error }, chat).code;
   expect(codes({ type: "overloaded_error", message: "m" })).toBe("service_unavailable");
@@ -170,7 +170,7 @@ test("C75 an error in place of an answer keeps its meaning", () => {
   expect(codes({ type: "server_error", message: "m" })).toBe("upstream_error");
 });
 
-test("C84 what the provider says of its own account is not told to the client", () => {
+test("what the provider says of its own account is not told to the client (C84)", () => {
   const failure = reportedFailure(
     { error: { type: "authentication_error", message: "invalid x-api-key" } },
     chat,

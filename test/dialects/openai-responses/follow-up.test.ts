@@ -97,7 +97,7 @@ test("Codex on Claude: two parallel calls after thinking, and the follow-up brin
   ]);
 });
 
-test("C49 Codex on a chat provider that reasons: its reasoning goes back beside its call", async () => {
+test("Codex on a chat provider that reasons: its reasoning goes back beside its call (C49)", async () => {
   const asked = [{ role: "user", content: "Weather in Bern?" }];
   const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     choices: [{ index: 0, delta, finish_reason: finish }],
@@ -126,7 +126,7 @@ test("C49 Codex on a chat provider that reasons: its reasoning goes back beside 
   ]);
 });
 
-test("C44 Claude Code on OpenAI: sealed reasoning comes back before its call, bit by bit", () => {
+test("Claude Code on OpenAI: sealed reasoning comes back before its call, bit by bit (C44)", () => {
   const claudeTools = [{ name: "weather", input_schema: { type: "object", properties: {} } }];
   const asked = [{ role: "user", content: "Weather?" }];
   const thinking = { thinking: { type: "adaptive" }, output_config: { effort: "high" }, max_tokens: 500 };

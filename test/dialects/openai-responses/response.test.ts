@@ -89,7 +89,7 @@ test("T1/C80 a refusal that is only explained is said as a refusal", () => {
   });
 });
 
-test("C75 a failed response, an error in disguise and nonsense are failures", () => {
+test("a failed response, an error in disguise and nonsense are failures (C75)", () => {
   const failed = {
     object: "response",
     status: "failed",
@@ -104,7 +104,7 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
   expect(failureOf({ hello: "world" }).code).toBe("upstream_error");
 });
 
-test("C44 the provider's signature is kept as it is, even when it looks like one of ours", () => {
+test("the provider's signature is kept as it is, even when it looks like one of ours (C44)", () => {
   const { blocks } = collected(
     openAiResponses.provider.readResponse(
       {

@@ -15,7 +15,7 @@ const target: Target = {
 };
 const nobody = { user: null, safetyIdentifier: null, promptCacheKey: null };
 
-test("C55: Claude Code's long user_id becomes a short name, and its session the cache key", () => {
+test("Claude Code's long user_id becomes a short name, and its session the cache key (C55)", () => {
   const user = JSON.stringify({ device_id: "d".repeat(64), account_uuid: "", session_id: "s-1" });
   const written = openAiIdentity({ ...nobody, user }, target);
   expect(written.user).toHaveLength(64);
@@ -23,7 +23,7 @@ test("C55: Claude Code's long user_id becomes a short name, and its session the 
   expect(openAiIdentity({ ...nobody, user }, target)).toEqual(written);
 });
 
-test("C55: short names and keys stay as they are", () => {
+test("short names and keys stay as they are (C55)", () => {
   const identity = { user: "u", safetyIdentifier: "s", promptCacheKey: "k" };
   expect(openAiIdentity(identity, target)).toEqual({
     user: "u",

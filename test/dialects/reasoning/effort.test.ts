@@ -25,14 +25,14 @@ function openAi(upstreamModel: string): Target {
   };
 }
 
-test("C38: an effort wins over a budget, and a budget falls into its bucket", () => {
+test("an effort wins over a budget, and a budget falls into its bucket (C38)", () => {
   expect(effortOf({ ...unset, effort: "max", budgetTokens: 1024 })).toBe("max");
   const buckets = [4096, 4095, 2048, 1024, 1023].map((budgetTokens) => effortOf({ ...unset, budgetTokens }));
   expect(buckets).toEqual(["high", "medium", "medium", "low", "minimal"]);
   expect(effortOf(unset)).toBeNull();
 });
 
-test("C38: thinking that is disabled is no effort, or nothing where a model knows no such thing", () => {
+test("thinking that is disabled is no effort, or nothing where a model knows no such thing (C38)", () => {
   const disabled: IrReasoningSettings = { ...unset, thinking: "disabled" };
   expect(openAiEffort(disabled, openAi("gpt-5.6"))).toBe("none");
   expect(openAiEffort(disabled, openAi("gpt-5"))).toBeNull();

@@ -6,7 +6,7 @@ import { bytesOf, requestOf } from "../golden-run.ts";
 /** C76: providers that stream without being asked to, or answer a streaming request with a non-streaming response. */
 const goldens = readGoldens();
 
-describe("C76 one JSON body where a stream was asked for becomes a stream", () => {
+describe("one JSON body where a stream was asked for becomes a stream (C76)", () => {
   for (const golden of goldens.filter(({ sections }) => sections.has("client receives"))) {
     test(golden.file, () => {
       const translation = translationOf(golden, requestOf(golden));
@@ -26,7 +26,7 @@ describe("C76 one JSON body where a stream was asked for becomes a stream", () =
   }
 });
 
-describe("C76 a stream where one body was asked for becomes a body", () => {
+describe("a stream where one body was asked for becomes a body (C76)", () => {
   const streams = goldens.filter(({ sections }) => sections.has("provider streams"));
   const proper = streams.filter(
     ({ sections }) => !/event: error|"error":\{|response\.failed/.test(sections.get("client reads") ?? ""),

@@ -27,7 +27,7 @@ function reread(body: JsonObject) {
   return translate(source, target);
 }
 
-test("C76 a request that no other dialect could express passes as it is", () => {
+test("a request that no other dialect could express passes as it is (C76)", () => {
   const body = {
     model: "m",
     input: [{ type: "item_reference", id: "rs_1" }],
@@ -38,7 +38,7 @@ test("C76 a request that no other dialect could express passes as it is", () => 
   expect(translation.dropped).toEqual([]);
 });
 
-test("C76 the names, namespaces and kinds of the provider's calls are the client's own already", () => {
+test("the names, namespaces and kinds of the provider's calls are the client's own already (C76)", () => {
   const call = {
     type: "function_call",
     id: "fc_1",

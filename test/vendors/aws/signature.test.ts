@@ -8,7 +8,7 @@ const key = {
   sessionToken: null,
 };
 
-describe("T10: AWS's own signing vectors", () => {
+describe("AWS's own signing vectors (T10)", () => {
   const atMs = Date.UTC(2015, 7, 30, 12, 36);
   for (const { name, sessionToken, signature, ...request } of vectors) {
     test(name, () => {
@@ -27,7 +27,7 @@ const request = {
   body: '{"messages":[{"role":"user","content":[{"text":"Hi"}]}],"inferenceConfig":{"maxTokens":16}}',
 };
 
-test("B07, B08: a model's id with a colon is signed as Bedrock expects it, encoded twice", () => {
+test("a model's id with a colon is signed as Bedrock expects it, encoded twice (B07, B08)", () => {
   const signer = new RequestSigner(key, scope);
   expect(signer.sign(request, Date.UTC(2026, 0, 1))).toEqual({
     "x-amz-date": "20260101T000000Z",
@@ -38,7 +38,7 @@ test("B07, B08: a model's id with a colon is signed as Bedrock expects it, encod
   });
 });
 
-test("B06: a session token is sent and covered", () => {
+test("a session token is sent and covered (B06)", () => {
   const signed = new RequestSigner({ ...key, sessionToken: "token" }, scope).sign(
     request,
     Date.UTC(2026, 0, 1),
@@ -47,7 +47,7 @@ test("B06: a session token is sent and covered", () => {
   expect(signed.authorization).toContain("SignedHeaders=content-type;host;x-amz-date;x-amz-security-token,");
 });
 
-test("B09: the derived key and the date move on at midnight and with every second", () => {
+test("the derived key and the date move on at midnight and with every second (B09)", () => {
   const signer = new RequestSigner(key, scope);
   for (const atMs of [
     Date.UTC(2026, 0, 1, 23, 59, 59, 999),
@@ -58,7 +58,7 @@ test("B09: the derived key and the date move on at midnight and with every secon
   }
 });
 
-test("B06: bodies as text and as bytes have the same signature, an empty one too", () => {
+test("bodies as text and as bytes have the same signature, an empty one too (B06)", () => {
   const signer = new RequestSigner(key, scope);
   for (const body of ["", "ü", "x".repeat(300_000)]) {
     const bytes = new TextEncoder().encode(body);

@@ -102,7 +102,7 @@ describe("addresses", () => {
     });
   }
 
-  test("Z02: a version without Responses leaves them to translation", () => {
+  test("a version without Responses leaves them to translation (Z02)", () => {
     expect(configured('resource = "r"\napi_version = "2024-10-21"').settings.dialects).toEqual(["chat"]);
     expect(configured('resource = "r"\napi_version = "2025-04-01-preview"').settings.dialects).toEqual([
       "chat",
@@ -114,7 +114,7 @@ describe("addresses", () => {
     });
   });
 
-  test("Z11: an old version is asked for no usage, and gets the old name of the limit", () => {
+  test("an old version is asked for no usage, and gets the old name of the limit (Z11)", () => {
     const old = configured('resource = "r"\napi_version = "2024-06-01"').settings;
     expect(old).toMatchObject({ streamUsage: false, maxTokensField: "max_tokens" });
     for (const version of ["", 'api_version = "2024-09-01-preview"', 'api_version = "2024-10-21"']) {
@@ -125,7 +125,7 @@ describe("addresses", () => {
     expect(told.streamUsage).toBe(true);
   });
 
-  test("Z12: the limit's name follows the model's maker, and the operator's word comes first", () => {
+  test("the limit's name follows the model's maker, and the operator's word comes first (Z12)", () => {
     const field = (model: string) => configured('resource = "r"', model).deployment?.maxTokensField;
     expect(field('upstream_model = "DeepSeek-V3.2"')).toBe("max_tokens");
     expect(field('upstream_model = "my-grok"\nfamily = "grok-4"')).toBe("max_tokens");
@@ -140,7 +140,7 @@ describe("addresses", () => {
   });
 });
 
-describe("Z12: another maker's model on Azure is spoken to as that maker's, whatever the deployment is called", () => {
+describe("another maker's model on Azure is spoken to as that maker's, whatever the deployment is called (Z12)", () => {
   const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
   const said = [
     { role: "user", content: "look" },
@@ -201,7 +201,7 @@ function traitsOf(model: string) {
   return azure.modelTraits?.(model);
 }
 
-test("Z13: betas that Claude on Foundry does not know stay behind", () => {
+test("betas that Claude on Foundry does not know stay behind (Z13)", () => {
   const { provider } = configured('base_url = "https://r.services.ai.azure.com/anthropic"');
   const betas = (asked: string) =>
     provider.headers(prepared({ dialect: "messages", headers: { "anthropic-beta": asked } }), null)[
@@ -219,7 +219,7 @@ test("Z13: betas that Claude on Foundry does not know stay behind", () => {
   expect(azure.droppedHeaders?.("chat", headers, {})).toEqual([]);
 });
 
-test("Z10: models check says that a deployment does not exist", () => {
+test("models check says that a deployment does not exist (Z10)", () => {
   const { provider } = configured('resource = "r"');
   const text = JSON.stringify({
     error: { code: "DeploymentNotFound", message: "The API deployment does not exist." },
@@ -233,7 +233,7 @@ test("Z10: models check says that a deployment does not exist", () => {
   );
 });
 
-test("Z13: where a resource speaks to both, Claude and the others have doors of their own", () => {
+test("where a resource speaks to both, Claude and the others have doors of their own (Z13)", () => {
   const both = 'resource = "r"\ndialects = ["chat", "messages"]';
   const dialects = (model: string) => configured(both, `upstream_model = "${model}"`).deployment?.dialects;
   expect(dialects("claude-opus-5")).toEqual(["messages"]);
@@ -248,7 +248,7 @@ describe("credentials", () => {
     return provider.headers(prepared(), provider.credentials[0]?.use() ?? null);
   };
 
-  test("Z04: the key goes as api-key, or as auth says; Claude's as x-api-key", () => {
+  test("the key goes as api-key, or as auth says; Claude's as x-api-key (Z04)", () => {
     expect(headersOf('resource = "r"')).toMatchObject({ "api-key": "azure-key" });
     expect(headersOf('resource = "r"')).not.toHaveProperty("authorization");
     expect(headersOf('resource = "r"\nauth = "bearer"')).toMatchObject({ authorization: "Bearer azure-key" });
@@ -269,25 +269,25 @@ describe("credentials", () => {
 
   const application = { tenant_id: azureAccount.tenant, client_id: azureAccount.client, authority: fake.url };
 
-  test("Z05: Entra issues a token for an application's secret", async () => {
+  test("Entra issues a token for an application's secret (Z05)", async () => {
     const token = await tokenFrom({ ...application, client_secret: azureAccount.secret });
     expect(token).toBe(`Bearer canary-entra-token-${fake.issued}`);
   });
 
-  test("Z05: the other clouds have resources of their own", async () => {
+  test("the other clouds have resources of their own (Z05)", async () => {
     const { resourceOf } = await import("../../../src/vendors/azure/entra.ts");
     expect(resourceOf("https://login.microsoftonline.us")).toBe("https://cognitiveservices.azure.us");
     expect(resourceOf("https://login.chinacloudapi.cn")).toBe("https://cognitiveservices.azure.cn");
   });
 
-  test("Z06: a managed identity's token comes from the app's own endpoint", async () => {
+  test("a managed identity's token comes from the app's own endpoint (Z06)", async () => {
     const env = { IDENTITY_ENDPOINT: `${fake.url}/msi/token`, IDENTITY_HEADER: azureAccount.identityHeader };
     expect(await tokenFrom({ credentials: "managed_identity" }, env)).toStartWith(
       "Bearer canary-entra-token-",
     );
   });
 
-  test("Z06: a workload's token file stands in for the secret", async () => {
+  test("a workload's token file stands in for the secret (Z06)", async () => {
     const asked = fake.provider.nextRequest();
     const env = {
       AZURE_AUTHORITY_HOST: fake.url,
@@ -301,7 +301,7 @@ describe("credentials", () => {
     expect(form.get("client_assertion")).toStartWith("import { type Answer");
   });
 
-  test("K05: what Entra says is told in the gateway's own words", async () => {
+  test("what Entra says is told in the gateway's own words (K05)", async () => {
     const wrong = tokenFrom({ ...application, client_secret: "canary-wrong-secret" });
     await expect(wrong).rejects.toThrow("Entra rejects client_secret; use the secret's value, not its id");
     fake.tokenTrouble = json({ error: "canary-trouble" }, { status: 503 });

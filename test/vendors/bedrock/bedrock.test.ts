@@ -22,7 +22,7 @@ const asked: PreparedRequest = {
   headers: {},
 };
 
-test("B01: the region's address, also in China, and each operation's path", () => {
+test("the region's address, also in China, and each operation's path (B01)", () => {
   const of = (region: string) => addressOf({ baseUrl: undefined, dialects: undefined, options: { region } });
   expect(of("eu-central-1")).toBe("https://bedrock-runtime.eu-central-1.amazonaws.com");
   expect(of("cn-north-1")).toBe("https://bedrock-runtime.cn-north-1.amazonaws.com.cn");
@@ -34,7 +34,7 @@ test("B01: the region's address, also in China, and each operation's path", () =
   expect(operation({ ...asked, purpose: "countTokens" })).toBe("count-tokens");
 });
 
-test("B46: what is written to the cache for an hour is told apart", () => {
+test("what is written to the cache for an hour is told apart (B46)", () => {
   const usage = { inputTokens: 10, outputTokens: 5, cacheReadInputTokens: 7, cacheWriteInputTokens: 50 };
   const cacheDetails = [
     { ttl: "1h", inputTokens: 30 },
@@ -50,7 +50,7 @@ test("B46: what is written to the cache for an hour is told apart", () => {
   expect(usageIn({ usage })).not.toHaveProperty("cacheWriteHourTokens");
 });
 
-test("B02: a model's id is one segment of the path, an ARN too", () => {
+test("a model's id is one segment of the path, an ARN too (B02)", () => {
   expect(runtimeTarget(asked)).toBe("/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse");
   const model = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/x";
   expect(runtimeTarget({ ...asked, model })).toBe(
@@ -58,7 +58,7 @@ test("B02: a model's id is one segment of the path, an ARN too", () => {
   );
 });
 
-test("B26: at Mantle every model is spoken to in its maker's dialect", () => {
+test("at Mantle every model is spoken to in its maker's dialect (B26)", () => {
   const given = { baseUrl: undefined, dialects: undefined };
   const options = { region: "us-east-1", endpoint: "mantle" } as const;
   expect(addressOf({ ...given, options })).toBe("https://bedrock-mantle.us-east-1.api.aws");
@@ -125,7 +125,7 @@ describe("an operator's dialect for a model", () => {
   });
 });
 
-test("B45: a guardrail is part of every request by Converse, and only of those", () => {
+test("a guardrail is part of every request by Converse, and only of those (B45)", () => {
   const options = { guardrail: "gr123@4" };
   const request = { model: asked.model, purpose: "generate", headers: {}, options } as const;
   const changes = (dialect: "converse" | "messages") =>
@@ -135,7 +135,7 @@ test("B45: a guardrail is part of every request by Converse, and only of those",
   expect(changes("messages")).not.toContainKey("guardrailConfig");
 });
 
-test("B15, B18: payloads may have padding, and the checksum is IEEE's", () => {
+test("payloads may have padding, and the checksum is IEEE's (B15, B18)", () => {
   expect(Bun.hash.crc32("123456789")).toBe(0xcbf43926);
   expect(Bun.hash.crc32(new TextEncoder().encode("x123456789y").subarray(1, 10))).toBe(0xcbf43926);
 });
@@ -193,13 +193,13 @@ describe("what Bedrock's exceptions are about", () => {
     });
   }
 
-  test("B60: a model's own error is judged by its own status", () => {
+  test("a model's own error is judged by its own status (B60)", () => {
     const about = (originalStatusCode: number) =>
       readBedrockError(refusedWith(424, "ModelErrorException", "m", { originalStatusCode })).about;
     expect([about(429), about(400), about(500)]).toEqual(["busy", "request", "failure"]);
   });
 
-  test("B53: the name may be in the body, and the message's name have a capital", () => {
+  test("the name may be in the body, and the message's name have a capital (B53)", () => {
     const answer = {
       ...refusedWith(400, "", ""),
       text: '{"__type":"com.amazon#ThrottlingException","Message":"Slow"}',
@@ -207,13 +207,13 @@ describe("what Bedrock's exceptions are about", () => {
     expect(readBedrockError(answer)).toMatchObject({ about: "busy", message: "Slow" });
   });
 
-  test("B54: too long an input is told as such", () => {
+  test("too long an input is told as such (B54)", () => {
     const tooLong = refusedWith(400, "ValidationException", "Input is too long for requested model.");
     expect(readBedrockError(tooLong).contextOverflow).toBe(true);
   });
 });
 
-describe("B11: what an operator is advised to do", () => {
+describe("what an operator is advised to do (B11)", () => {
   const advice = (type: string, message: string) =>
     adviseOnBedrock(refusedWith(403, type, message), "nova", "eu-west-1");
 
@@ -257,7 +257,7 @@ describe("B11: what an operator is advised to do", () => {
 
 // ——— Where keys are looked for ———
 
-describe("B10: the chain", () => {
+describe("the chain (B10)", () => {
   const host = startProvider();
   beforeEach(() => host.reset());
   afterAll(() => host.stop());

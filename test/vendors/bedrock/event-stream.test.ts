@@ -57,7 +57,7 @@ const vectors = {
   },
 } as const;
 
-describe("T11: Amazon's own vectors", () => {
+describe("Amazon's own vectors (T11)", () => {
   for (const [name, { hex, message }] of Object.entries(vectors)) {
     test(name, () => {
       expect(decode([Buffer.from(hex, "hex")])).toEqual({ messages: [message], isComplete: true });
@@ -80,7 +80,7 @@ describe("T11: Amazon's own vectors", () => {
   }
 });
 
-test("B17: the fake writes the same bytes as Bedrock", () => {
+test("the fake writes the same bytes as Bedrock (B17)", () => {
   const stop = encodeEvent("messageStop", { stopReason: "end_turn" });
   expect(Buffer.from(stop).toString("hex")).toBe(vectors["B17: an event of Bedrock"].hex);
   const busy = encodeException("throttlingException", { message: "Too many tokens" });
@@ -88,7 +88,7 @@ test("B17: the fake writes the same bytes as Bedrock", () => {
   expect(Buffer.from(busy).toString("hex")).toEndWith("227dc81b1ec1");
 });
 
-test("B13: messages are found wherever the stream is cut", () => {
+test("messages are found wherever the stream is cut (B13)", () => {
   const stream = Buffer.concat([
     encodeEvent("messageStart", { role: "assistant" }),
     encodeEvent("contentBlockDelta", { contentBlockIndex: 0, delta: { text: "Grüß Gott" } }),
@@ -102,14 +102,14 @@ test("B13: messages are found wherever the stream is cut", () => {
   expect(decode([...stream].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
 });
 
-test("B13: a stream may not end within a message", () => {
+test("a stream may not end within a message (B13)", () => {
   const message = encodeEvent("messageStop", {});
   for (let length = 1; length < message.length; length += 1) {
     expect(decode([message.subarray(0, length)])).toEqual({ messages: [], isComplete: false });
   }
 });
 
-describe("B12: a length that cannot be right is refused before anything is waited for", () => {
+describe("a length that cannot be right is refused before anything is waited for (B12)", () => {
   const prelude = (total: number, headers: number) => {
     const bytes = Buffer.alloc(12);
     bytes.writeUInt32BE(total, 0);

@@ -9,7 +9,7 @@ function transcode(...pieces: readonly Uint8Array[]): string {
   return texts.join("");
 }
 
-test("B14: Converse's events keep their names and payloads", () => {
+test("Converse's events keep their names and payloads (B14)", () => {
   expect(
     transcode(
       encodeEvent("messageStart", { role: "assistant" }),
@@ -23,7 +23,7 @@ test("B14: Converse's events keep their names and payloads", () => {
   );
 });
 
-test("B16: InvokeModel's chunks become the events of Messages that they hold, and others are dropped", () => {
+test("InvokeModel's chunks become the events of Messages that they hold, and others are dropped (B16)", () => {
   const ping = { type: "ping" };
   const late = { index: 0, type: "content_block_stop" };
   const reordered = encodeEvent("chunk", {
@@ -58,7 +58,7 @@ for (const [name, type] of failures) {
   });
 }
 
-test("B14: an error without a payload is told by its headers, and one without any words in ours", () => {
+test("an error without a payload is told by its headers, and one without any words in ours (B14)", () => {
   const told = { ":message-type": "error", ":error-code": "Internal", ":error-message": "It broke" };
   expect(transcode(encodeChunk({ type: "ping" }), encodeMessage(told, ""))).toContain(
     '{"type":"api_error","code":"Internal","message":"It broke"}',
@@ -68,7 +68,7 @@ test("B14: an error without a payload is told by its headers, and one without an
   ).toContain("The provider reported an error.");
 });
 
-test("B14: messages of an unknown kind are skipped", () => {
+test("messages of an unknown kind are skipped (B14)", () => {
   expect(transcode(encodeMessage({ ":message-type": "future" }, "{}"), encodeMessage({}, "{}"))).toBe("");
 });
 
@@ -79,7 +79,7 @@ test("an event stays in one piece when its JSON has line ends, and when its name
   );
 });
 
-test("T11: the events are the same wherever the frames are cut", () => {
+test("the events are the same wherever the frames are cut (T11)", () => {
   const stream = Buffer.concat([
     encodeEvent("messageStart", { role: "assistant" }),
     encodeChunk({ type: "ping" }),
@@ -91,13 +91,13 @@ test("T11: the events are the same wherever the frames are cut", () => {
   }
 });
 
-test("B13: a stream that ends within a message is cut short", () => {
+test("a stream that ends within a message is cut short (B13)", () => {
   const transcoder = new SseTranscoder();
   transcoder.push(encodeEvent("messageStop", {}).subarray(0, 20));
   expect(() => transcoder.end()).toThrow("closed before the response was complete");
 });
 
-test("B52: a failure before any event is a refusal, and nothing behind it counts", () => {
+test("a failure before any event is a refusal, and nothing behind it counts (B52)", () => {
   const transcoder = new SseTranscoder();
   const refused = encodeException("throttlingException", { message: "Too many tokens" });
   expect(transcoder.push(Buffer.concat([refused, encodeChunk({ type: "ping" })]))).toHaveLength(0);

@@ -107,7 +107,7 @@ test("a client cannot have Azure search the operator's data, neither on a model 
 });
 
 describe("the fake is what the vendors' SDKs take for Azure", () => {
-  test("Z15: OpenAI's client for dated versions, whole and streamed", async () => {
+  test("OpenAI's client for dated versions, whole and streamed (Z15)", async () => {
     const client = new AzureOpenAI({
       endpoint: fake.url,
       apiKey: azureAccount.key,
@@ -126,7 +126,7 @@ describe("the fake is what the vendors' SDKs take for Azure", () => {
     expect(failure).toContain("The API deployment for this resource does not exist.");
   });
 
-  test("Z15: OpenAI's plain client for v1, and Anthropic's for Foundry", async () => {
+  test("OpenAI's plain client for v1, and Anthropic's for Foundry (Z15)", async () => {
     const v1 = new OpenAI({ baseURL: `${fake.url}/openai/v1`, apiKey: azureAccount.key, maxRetries: 0 });
     const response = await v1.responses.create({ model: "gpt-canary-deployment", input: "Hello" });
     expect(response.output_text).toBe(fixtureText);
@@ -159,7 +159,7 @@ describe("Sluice before the same Azure", () => {
     });
   }
 
-  test("Z07, Z08: chunks without choices or a delta pass through, and are no end of a translated stream", async () => {
+  test("chunks without choices or a delta pass through, and are no end of a translated stream (Z07, Z08)", async () => {
     const passed = await readStream(await chat("v1", { stream: true }));
     expect(passed.text).toStartWith(promptFilterChunk);
     expect(passed.text).toContain("content_filter_offsets");
@@ -178,7 +178,7 @@ describe("Sluice before the same Azure", () => {
     expect(translated.text).toContain("event: message_stop");
   });
 
-  test("Z09: a filtered prompt is the client's 400, with Azure's message and no charge", async () => {
+  test("a filtered prompt is the client's 400, with Azure's message and no charge (Z09)", async () => {
     const before = await sluice.cliJson<{ entries: number }[] | object>("keys", "show", key.id);
     const refused = await chat("v1", { messages: [{ role: "user", content: "canary-violence" }] });
     expect(refused.status).toBe(400);
@@ -193,7 +193,7 @@ describe("Sluice before the same Azure", () => {
     expect(await sluice.cliJson("keys", "show", key.id)).toEqual(before);
   });
 
-  test("Z10: a deployment that does not exist is the operator's affair, and Azure's words stay inside", async () => {
+  test("a deployment that does not exist is the operator's affair, and Azure's words stay inside (Z10)", async () => {
     const refused = await chat("missing");
     expect(refused.status).toBe(502);
     const body = await refused.text();
@@ -202,7 +202,7 @@ describe("Sluice before the same Azure", () => {
     await waitFor(() => sluice.output.includes("provider rejected the gateway"), "the alarm");
   });
 
-  test("Z14: usage is OpenAI's, and is charged as such", async () => {
+  test("usage is OpenAI's, and is charged as such (Z14)", async () => {
     const other = await sluice.createKey({ credit: 1 });
     await waitFor(async () => (await sluice.request("/v1/usage", { key: other })).status === 200, "the key");
     await (
@@ -215,7 +215,7 @@ describe("Sluice before the same Azure", () => {
     expect(usage.credits.used).toBe(0.000039);
   });
 
-  test("V13: a token that Azure refuses is replaced once, and the client sees nothing of it", async () => {
+  test("a token that Azure refuses is replaced once, and the client sees nothing of it (V13)", async () => {
     await (await chat("entra")).text();
     const before = fake.issued;
     fake.revokeTokens();
@@ -224,7 +224,7 @@ describe("Sluice before the same Azure", () => {
     expect(fake.issued).toBe(before + 1);
   });
 
-  test("K06: a reload with the same credentials keeps the token", async () => {
+  test("a reload with the same credentials keeps the token (K06)", async () => {
     const before = fake.issued;
     process.kill(sluice.pid, "SIGHUP");
     await waitFor(() => sluice.output.includes("configuration reloaded"), "the reload");
@@ -232,7 +232,7 @@ describe("Sluice before the same Azure", () => {
     expect(fake.issued).toBe(before);
   });
 
-  test("K05: a token host that fails is 502 provider_unavailable, for this account alone", async () => {
+  test("a token host that fails is 502 provider_unavailable, for this account alone (K05)", async () => {
     fake.revokeTokens();
     fake.tokenTrouble = text("canary-token-trouble", "text/html", { status: 500 });
     const refused = await chat("entra");
@@ -263,7 +263,7 @@ describe("Sluice before the same Azure", () => {
     });
   });
 
-  test("T18: keys, tokens and names of the account are written nowhere", async () => {
+  test("keys, tokens and names of the account are written nowhere (T18)", async () => {
     const everything = [
       sluice.output,
       await (await sluice.request("/metrics")).text(),

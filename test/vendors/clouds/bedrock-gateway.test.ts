@@ -125,7 +125,7 @@ describe("the fake is what the vendors' SDKs take for Bedrock", () => {
   });
   const asked = { modelId: novaModel, messages: [{ role: "user" as const, content: [{ text: "Hello" }] }] };
 
-  test("B61, T12: AWS's client, whole, streamed and counting", async () => {
+  test("AWS's client, whole, streamed and counting (B61, T12)", async () => {
     const whole = await client.send(new ConverseCommand(asked));
     expect(whole.output?.message?.content?.[0]?.text).toBe(fixtureText);
     let said = "";
@@ -138,7 +138,7 @@ describe("the fake is what the vendors' SDKs take for Bedrock", () => {
     expect(counted.inputTokens).toBe(25);
   });
 
-  test("B19: Anthropic's client, whole and streamed", async () => {
+  test("Anthropic's client, whole and streamed (B19)", async () => {
     const claude = new AnthropicBedrock({
       baseURL: fake.url,
       awsRegion: region,
@@ -177,7 +177,7 @@ describe("Sluice before the same Bedrock", () => {
     });
   }
 
-  test("B04, B05, B24, B46: what Bedrock reports is charged, whole and streamed, in both dialects", async () => {
+  test("what Bedrock reports is charged, whole and streamed, in both dialects (B04, B05, B24, B46)", async () => {
     // 25 tokens of input at 1 and 12 of output at 2 USD per million; 21 and 9.
     for (const [id, cost] of [
       ["claude", 0.000049],
@@ -192,7 +192,7 @@ describe("Sluice before the same Bedrock", () => {
     }
   });
 
-  test("B19, B20, B21, B22, B23, T14: of Claude Code's body only what InvokeModel knows goes up", async () => {
+  test("of Claude Code's body only what InvokeModel knows goes up (B19, B20, B21, B22, B23, T14)", async () => {
     const marked = {
       type: "text",
       text: "Be brief.",
@@ -251,7 +251,7 @@ describe("Sluice before the same Bedrock", () => {
     }
   });
 
-  test("B43: a chat client's conversation with tools is cached, unless the operator says no", async () => {
+  test("a chat client's conversation with tools is cached, unless the operator says no (B43)", async () => {
     const tool = {
       type: "function",
       function: { name: "look", parameters: { type: "object", properties: {} } },
@@ -267,7 +267,7 @@ describe("Sluice before the same Bedrock", () => {
     expect(await sentTo("nova")).not.toContain("cache");
   });
 
-  test("B20, B25: what a client would miss is refused, and nothing is asked", async () => {
+  test("what a client would miss is refused, and nothing is asked (B20, B25)", async () => {
     const before = fake.provider.requests.length;
     const refused = await ask("claude", {
       mcp_servers: [{ type: "url", url: "https://example.com", name: "m" }],
@@ -286,7 +286,7 @@ describe("Sluice before the same Bedrock", () => {
     expect(fake.provider.requests).toHaveLength(before);
   });
 
-  test("B20: null in such a field is absent", async () => {
+  test("null in such a field is absent (B20)", async () => {
     const names = ["thread", "container", "mcp_servers", "compaction", "fallbacks", "cache_control", "speed"];
     const response = await ask("claude", Object.fromEntries(names.map((name) => [name, null])));
     expect(response.status).toBe(200);
@@ -294,7 +294,7 @@ describe("Sluice before the same Bedrock", () => {
     for (const name of names) expect(fake.provider.requests.at(-1)?.body).not.toHaveProperty(name);
   });
 
-  test("B61: tokens are counted by Bedrock, for Claude too", async () => {
+  test("tokens are counted by Bedrock, for Claude too (B61)", async () => {
     for (const id of ["claude", "nova"]) {
       const counted = await sluice.request("/v1/messages/count_tokens", {
         key,
@@ -351,14 +351,14 @@ describe("failures", () => {
     }
   }
 
-  test("B52: an exception as the first frame is an error before anything was sent", async () => {
+  test("an exception as the first frame is an error before anything was sent (B52)", async () => {
     fake.instead = eventStream(encodeException("throttlingException", { message: "Too many tokens" }));
     const refused = await chat("nova", { stream: true });
     expect(await refused.json()).toMatchObject({ error: { code: "service_unavailable" } });
     expect(refused.status).toBe(503);
   });
 
-  test("B52: so is one right after the event that announces the message", async () => {
+  test("so is one right after the event that announces the message (B52)", async () => {
     const busy = encodeException("serviceUnavailableException", { message: "Too busy" });
     fake.instead = eventStream(...converseFrames.slice(0, 1), busy);
     const payer = await newKey();
@@ -369,7 +369,7 @@ describe("failures", () => {
     expect(await used(payer)).toBe(0);
   });
 
-  test("B52: a later one ends the stream in the client's words, and what came is charged", async () => {
+  test("a later one ends the stream in the client's words, and what came is charged (B52)", async () => {
     const payer = await sluice.createKey({ credit: 1 });
     await waitFor(async () => (await sluice.request("/v1/usage", { key: payer })).status === 200, "the key");
     const broken = encodeException("internalServerException", { message: "It broke" });
@@ -404,7 +404,7 @@ describe("failures", () => {
     });
   }
 
-  test("B12: a damaged frame is a broken answer, and the connection is not used again", async () => {
+  test("a damaged frame is a broken answer, and the connection is not used again (B12)", async () => {
     // Not `slice`, which makes a view of a Buffer: others use the same frames.
     const damaged = new Uint8Array(converseFrames[2] ?? []);
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
@@ -415,7 +415,7 @@ describe("failures", () => {
     expect((await chat("nova")).status).toBe(200);
   });
 
-  test("B11, T18: the model check says what to do, and no secret or account number is anywhere", async () => {
+  test("the model check says what to do, and no secret or account number is anywhere (B11, T18)", async () => {
     const checked = await sluice.run("models", "check");
     expect(checked.stdout + checked.stderr).toContain('Bedrock does not know "no.such-model"');
     const refused = await (await chat("unknown")).text();

@@ -314,7 +314,7 @@ const goldens: readonly Golden[] = [
   },
 ];
 
-describe("T16: one stream of each server", () => {
+describe("one stream of each server (T16)", () => {
   for (const golden of goldens) {
     test(golden.title, () => {
       const text = sseOf(golden.events);
@@ -345,7 +345,7 @@ describe("T16: one stream of each server", () => {
 describe("failures in the middle", () => {
   const read = (event: JsonObject) => () => readStream(sseOf([chunk({ content: "Hi" }), event]));
 
-  test("Q06: OpenRouter's numeric code is understood, and its finish_reason is no stop", () => {
+  test("OpenRouter's numeric code is understood, and its finish_reason is no stop (Q06)", () => {
     const failed = {
       code: 502,
       message: "Provider returned error",
@@ -358,14 +358,14 @@ describe("failures in the middle", () => {
     expect(read(chunk({ content: "" }, "error"))).toThrow("The provider reported a failed response.");
   });
 
-  test("Q11: Ollama's error may be a text, Q12: llama.cpp's an object with a number", () => {
+  test("Ollama's error may be a text, Q12: llama.cpp's an object with a number (Q11)", () => {
     expect(read({ error: "model runner has crashed" })).toThrow("model runner has crashed");
     expect(read({ error: { code: 500, message: "slot failed", type: "server_error" } })).toThrow(
       "slot failed",
     );
   });
 
-  test("Q14: GLM's network_error and MiniMax's status are failures", () => {
+  test("GLM's network_error and MiniMax's status are failures (Q14)", () => {
     expect(read(chunk({}, "network_error"))).toThrow("The provider reported a failed response.");
     expect(read({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } })).toThrow(
       "The provider is overloaded",
@@ -376,7 +376,7 @@ describe("failures in the middle", () => {
     expect(read({ ...chunk({}, "stop"), base_resp: { status_code: 0, status_msg: "" } })).not.toThrow();
   });
 
-  test("Q17: [DONE] without any content, and content without [DONE], are cut short", () => {
+  test("[DONE] without any content, and content without [DONE], are cut short (Q17)", () => {
     expect(() => readStream(sseOf([chunk({ content: "" }), done]))).toThrow(
       "ended before the response was complete",
     );
@@ -385,12 +385,12 @@ describe("failures in the middle", () => {
     );
   });
 
-  test("Q19: a code and a message in place of an answer are a failure", () => {
+  test("a code and a message in place of an answer are a failure (Q19)", () => {
     expect(read({ code: 40001, msg: "no such model" })).toThrow("no such model");
   });
 });
 
-describe("Q13: a stream that passes through is complete", () => {
+describe("a stream that passes through is complete (Q13)", () => {
   const isComplete = (...events: JsonObject[]) => {
     return meterAfter(new ChatStreamReader(null), sseOf(events)).isComplete;
   };
@@ -409,7 +409,7 @@ describe("Q13: a stream that passes through is complete", () => {
 });
 
 describe("whole answers", () => {
-  test("Q16: Copilot's two choices are one answer", () => {
+  test("Copilot's two choices are one answer (Q16)", () => {
     const body = {
       choices: [
         { index: 0, message: { role: "assistant", content: "Let me look." }, finish_reason: "stop" },
@@ -428,7 +428,7 @@ describe("whole answers", () => {
     expect(finish.reason).toBe("tool_calls");
   });
 
-  test("Q06: OpenRouter's details are kept for the next request", () => {
+  test("OpenRouter's details are kept for the next request (Q06)", () => {
     const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];
     const message = { role: "assistant", content: "Hi", reasoning: "Hm.", reasoning_details: details };
     const body = { choices: [{ index: 0, message, finish_reason: "stop" }] };

@@ -101,7 +101,7 @@ describe("servers with OpenAI's API", () => {
     });
   }
 
-  test("Q20: something that is neither is not taken for a stream", async () => {
+  test("something that is neither is not taken for a stream (Q20)", async () => {
     const refused = await ask("chat", text("<html>canary</html>", "text/html"), true);
     expect(refused.status).toBe(502);
     expect(await refused.text()).not.toContain("canary");
@@ -117,7 +117,7 @@ describe("servers with OpenAI's API", () => {
     expect((await readStream(await ask("chat", pieces, true))).text).toEndWith("data: [DONE]\n\n");
   });
 
-  test("Q04: a client's stream_options do not reach a server that refuses them", async () => {
+  test("a client's stream_options do not reach a server that refuses them (Q04)", async () => {
     provider.script(sse(streamText));
     const body = { model: "strict", messages, stream: true, stream_options: { include_usage: true } };
     const response = await sluice.request("/v1/chat/completions", { key, body });
@@ -125,7 +125,7 @@ describe("servers with OpenAI's API", () => {
     expect(provider.requests.at(-1)?.body).toEqual({ model: "strict", messages, stream: true });
   });
 
-  test("Q01: xAI's reasoning is charged, streamed and whole", async () => {
+  test("xAI's reasoning is charged, streamed and whole (Q01)", async () => {
     const usage = {
       prompt_tokens: 100,
       completion_tokens: 20,

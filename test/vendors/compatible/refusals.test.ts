@@ -20,7 +20,7 @@ function failureOf(status: number, body: JsonObject | string, headers: Record<st
 }
 
 describe("refusals", () => {
-  test("Q02: Groq's unreadable call is the model's fault, and is tried again", () => {
+  test("Groq's unreadable call is the model's fault, and is tried again (Q02)", () => {
     const body = {
       error: {
         message: "Failed to call a function.",
@@ -37,7 +37,7 @@ describe("refusals", () => {
     });
   });
 
-  test("Q02: if it is unreadable again, the client is told in Groq's words, and what the model wrote", () => {
+  test("if it is unreadable again, the client is told in Groq's words, and what the model wrote (Q02)", () => {
     const message =
       "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.";
     const failed_generation = '<function=look{"q": "fog"}</function>';
@@ -47,7 +47,7 @@ describe("refusals", () => {
     expect(told.message).toBe(`${message} failed_generation: ${failed_generation}`);
   });
 
-  test("Q02: Groq's 413 is its limit of tokens per minute, and 498 its lack of capacity", () => {
+  test("Groq's 413 is its limit of tokens per minute, and 498 its lack of capacity (Q02)", () => {
     const body = { error: { message: "Request too large", type: "tokens", code: "rate_limit_exceeded" } };
     const headers = { "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7.66s" };
     expect(failureOf(413, body, headers)).toMatchObject({ coolDownMs: 7660, keyProblem: "throttled" });
@@ -59,14 +59,14 @@ describe("refusals", () => {
     expect(failureOf(429, body, { ...headers, "retry-after": "3" })).toMatchObject({ coolDownMs: 3000 });
   });
 
-  test("Q03: DeepSeek's and OpenRouter's 402 is the operator's balance", () => {
+  test("DeepSeek's and OpenRouter's 402 is the operator's balance (Q03)", () => {
     expect(failureOf(402, { error: { message: "Insufficient Balance" } })).toMatchObject({
       alarm: true,
       keyProblem: "rejected",
     });
   });
 
-  test("Q04: Mistral's errors are told in its own words", () => {
+  test("Mistral's errors are told in its own words (Q04)", () => {
     const detail = [{ loc: ["body", "user"], msg: "Extra inputs are not permitted" }];
     expect(
       failureOf(422, { object: "error", message: { detail }, type: "invalid_request_error", code: "3051" })
@@ -74,7 +74,7 @@ describe("refusals", () => {
     ).toBe("body.user: Extra inputs are not permitted");
   });
 
-  test("Q06: a prompt that OpenRouter flags is the client's affair, and other 403s are not", () => {
+  test("a prompt that OpenRouter flags is the client's affair, and other 403s are not (Q06)", () => {
     const flagged = {
       error: { code: 403, message: "Input was flagged", metadata: { reasons: ["violence"] } },
     };
@@ -82,7 +82,7 @@ describe("refusals", () => {
     expect(failureOf(403, { error: { message: "No access" } })).toMatchObject({ alarm: true });
   });
 
-  test("Q09: vLLM without its options for tools is the operator's mistake", () => {
+  test("vLLM without its options for tools is the operator's mistake (Q09)", () => {
     const message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set';
     expect(failureOf(400, { object: "error", message, code: 400 })).toMatchObject({
       alarm: true,
@@ -90,7 +90,7 @@ describe("refusals", () => {
     });
   });
 
-  test("Q12: llama.cpp is busy while it loads, and names an overflow by its type", () => {
+  test("llama.cpp is busy while it loads, and names an overflow by its type (Q12)", () => {
     expect(
       failureOf(503, { error: { code: 503, message: "Loading model", type: "unavailable_error" } }),
     ).toMatchObject({
@@ -106,7 +106,7 @@ describe("refusals", () => {
     expect(failureOf(400, { error: overflow })).toMatchObject({ error: { code: "context_length_exceeded" } });
   });
 
-  test("Q16: a plan that does not allow the model is the operator's affair", () => {
+  test("a plan that does not allow the model is the operator's affair (Q16)", () => {
     for (const status of [401, 403]) {
       expect(
         failureOf(status, { error: { message: "Your plan does not include this model" } }),

@@ -37,7 +37,7 @@ function written(body: JsonObject, ...having: readonly Quirk[]): JsonObject {
 }
 
 describe("requests", () => {
-  test("Q04: Mistral is forced to call by any, and gets ids of nine characters that still match", () => {
+  test("Mistral is forced to call by any, and gets ids of nine characters that still match (Q04)", () => {
     const plain = written({ tools: [tool], tool_choice: { type: "any" } });
     expect(plain["tool_choice"]).toBe("required");
     const body = written({ tools: [tool], tool_choice: { type: "any" } }, "choice_any", "ids9");
@@ -48,7 +48,7 @@ describe("requests", () => {
     expect(answered["tool_call_id"]).toBe(id as string);
   });
 
-  test("Q04: Mistral continues a prefix only if it is marked, and knows no user", () => {
+  test("Mistral continues a prefix only if it is marked, and knows no user (Q04)", () => {
     const messages = [
       { role: "user", content: "Say hi" },
       { role: "assistant", content: "H" },
@@ -65,13 +65,13 @@ describe("requests", () => {
     expect(turns.some((message) => "prefix" in message)).toBe(false);
   });
 
-  test("Q01, Q08: xAI and Fireworks get no strict", () => {
+  test("xAI and Fireworks get no strict (Q01, Q08)", () => {
     const strictIn = (body: JsonObject) => JSON.stringify(body).includes('"strict"');
     expect(strictIn(written({ tools: [tool] }))).toBe(true);
     expect(strictIn(written({ tools: [tool] }, "no_strict"))).toBe(false);
   });
 
-  test("Q03: DeepSeek's thinking is switched, and its reasoning comes back with calls even if it was lost", () => {
+  test("DeepSeek's thinking is switched, and its reasoning comes back with calls even if it was lost (Q03)", () => {
     const body = written(
       { thinking: { type: "enabled", budget_tokens: 50 } },
       "thinking_switch",
@@ -86,7 +86,7 @@ describe("requests", () => {
     expect((written({})["messages"] as JsonObject[])[1]).not.toHaveProperty("reasoning_content");
   });
 
-  test("Q03: R1 gets no reasoning back, and later models do", async () => {
+  test("R1 gets no reasoning back, and later models do (Q03)", async () => {
     const { wrapSignature } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
     const thinking = { type: "thinking", thinking: "Hm.", signature: wrapSignature({ maker: "chat" }, [3]) };
     const messages = [conversation[0], { role: "assistant", content: [thinking, use] }, conversation[2]];
@@ -101,7 +101,7 @@ describe("requests", () => {
     expect(reasoning("deepseek-v4-pro")).toBe("Hm.");
   });
 
-  test("Q06: OpenRouter gets its details back as they were", async () => {
+  test("OpenRouter gets its details back as they were (Q06)", async () => {
     const { wrapSignature } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
     const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];
     const thinking = {
@@ -119,7 +119,7 @@ describe("requests", () => {
     expect(elsewhere).not.toHaveProperty("reasoning_details");
   });
 
-  test("Q15: Perplexity gets one message per turn", () => {
+  test("Perplexity gets one message per turn (Q15)", () => {
     const messages = [
       { role: "user", content: "One" },
       { role: "user", content: "Two" },
@@ -130,7 +130,7 @@ describe("requests", () => {
 });
 
 describe("the table of known servers", () => {
-  test("T16: finds them by the host of the address, and by nothing else", () => {
+  test("finds them by the host of the address, and by nothing else (T16)", () => {
     expect(quirksOf("https://api.x.ai/v1")).toEqual(["no_strict"]);
     expect(quirksOf("https://api.mistral.ai/v1")).toContain("ids9");
     expect(quirksOf("https://mistral.ai.example/v1")).toEqual([]);
@@ -143,7 +143,7 @@ describe("the table of known servers", () => {
     [providers.it]\nkind = "openai-compatible"\nbase_url = "${address}"\n${more}
     [[models]]\nid = "m"\nprovider = "it"\nfree = true`;
 
-  test("Q04: gives the defaults, which an operator's own word replaces", () => {
+  test("gives the defaults, which an operator's own word replaces (Q04)", () => {
     const settings = (address: string, more?: string) =>
       load(compatible(address, more)).settings.providers.get("it");
     expect(settings("https://api.mistral.ai/v1")).toMatchObject({ streamUsage: false });

@@ -41,7 +41,7 @@ function sourceOf(issuer: Issuer, clock = new FakeClock()) {
 }
 
 describe("a token", () => {
-  test("K04: is asked for when it is needed, once for any number of requests that wait", async () => {
+  test("is asked for when it is needed, once for any number of requests that wait (K04)", async () => {
     const issuer = new Issuer();
     const gate = Promise.withResolvers<void>();
     issuer.gate = gate.promise;
@@ -56,7 +56,7 @@ describe("a token", () => {
     source.stop();
   });
 
-  test("K04: is refreshed at 80 % of its life, in the background, while requests go on with the old one", async () => {
+  test("is refreshed at 80 % of its life, in the background, while requests go on with the old one (K04)", async () => {
     const issuer = new Issuer();
     issuer.lifeMs = 50;
     // A clock that stands still: the old token stays valid for as long as the test needs.
@@ -73,7 +73,7 @@ describe("a token", () => {
     source.stop();
   });
 
-  test("K04: whose life is over is not used, and the next request waits for a new one", async () => {
+  test("whose life is over is not used, and the next request waits for a new one (K04)", async () => {
     const issuer = new Issuer();
     const { source, clock } = sourceOf(issuer);
     await source.get();
@@ -85,7 +85,7 @@ describe("a token", () => {
     source.stop();
   });
 
-  test("K05: a host that fails is left alone for a moment, which doubles, and is asked again after it", async () => {
+  test("a host that fails is left alone for a moment, which doubles, and is asked again after it (K05)", async () => {
     const issuer = new Issuer();
     issuer.failure = "the token host is down";
     const { source, clock } = sourceOf(issuer);
@@ -100,7 +100,7 @@ describe("a token", () => {
     source.stop();
   });
 
-  test("K05: a refresh that fails in the background is reported, and the old token stays in use", async () => {
+  test("a refresh that fails in the background is reported, and the old token stays in use (K05)", async () => {
     const issuer = new Issuer();
     issuer.lifeMs = 20;
     const { source, failures } = sourceOf(issuer);
@@ -112,7 +112,7 @@ describe("a token", () => {
     source.stop();
   });
 
-  test("V13: that the provider refuses is replaced once, for all that were refused with it", async () => {
+  test("that the provider refuses is replaced once, for all that were refused with it (V13)", async () => {
     const issuer = new Issuer();
     const { source } = sourceOf(issuer);
     const first = await source.get();
@@ -132,7 +132,7 @@ describe("a token", () => {
 });
 
 describe("token sources", () => {
-  test("K06: the same credentials keep their token over a reload, others get one of their own", async () => {
+  test("the same credentials keep their token over a reload, others get one of their own (K06)", async () => {
     const issuer = new Issuer();
     const tokens = new TokenSources({ clock: new FakeClock() });
     const basis = { issuer: "test", account: "a", secret: "s" };
@@ -194,7 +194,7 @@ describe("a token host", () => {
     host.stop();
   });
 
-  test("T18: a token is redacted from the moment it is issued", async () => {
+  test("a token is redacted from the moment it is issued (T18)", async () => {
     const host = startProvider(json({ access_token: "canary.issued.token", expires_in: "120" }));
     const issued = bearerTokenIn(await callTokenHost({ method: "GET", url: host.url }, never()));
     expect(issued.lifeMs).toBe(120_000);
@@ -202,7 +202,7 @@ describe("a token host", () => {
     host.stop();
   });
 
-  test("V12: metrics how far this machine's clock is off", async () => {
+  test("metrics how far this machine's clock is off (V12)", async () => {
     const dated = (offMs: number) =>
       json({}, { status: 400, headers: { date: new Date(Date.now() + offMs).toUTCString() } });
     const host = startProvider([dated(7 * 60_000), dated(-7 * 60_000), dated(20_000)]);

@@ -126,10 +126,10 @@ async function charges() {
   return entries.map(({ amount, basis, outcome }) => ({ amount: Math.abs(amount), basis, outcome }));
 }
 
-describe("T03: signatures", () => {
+describe("signatures (T03)", () => {
   const own = signatureOf(geminiKeys.first, upstreamModel);
 
-  test("G30, G40: come back through a client that replays thinking, streamed or whole", async () => {
+  test("come back through a client that replays thinking, streamed or whole (G30, G40)", async () => {
     const first = await answerTo({ tools: [look] });
     const second = await answerTo({ tools: [look], messages: continued([question], first) });
     expect(second["content"]).toEqual([{ type: "text", text: "It is blue." }]);
@@ -137,7 +137,7 @@ describe("T03: signatures", () => {
     expect(fake.requests).toHaveLength(2);
   });
 
-  test("G30, G38: stay where they are valid when the conversation goes elsewhere and comes back", async () => {
+  test("stay where they are valid when the conversation goes elsewhere and comes back (G30, G38)", async () => {
     const first = await answerTo({ tools: [look] });
     const begun = continued([question], first);
     await answerTo({ model: "on-elsewhere", tools: [look], messages: begun });
@@ -146,7 +146,7 @@ describe("T03: signatures", () => {
     expect(fake.requests.slice(1).map(signaturesIn)).toEqual([[sentinel], [own]]);
   });
 
-  test("T03: of each are kept apart when Gemini, Claude and Gemini again work on one turn", async () => {
+  test("of each are kept apart when Gemini, Claude and Gemini again work on one turn (T03)", async () => {
     const first = await answerTo({ tools: [look] });
     const begun = continued([question], first);
     const thinking = { type: "thinking", thinking: "Hm.", signature: "of-claude" };
@@ -176,7 +176,7 @@ describe("T03: signatures", () => {
     world.provider.reset();
   });
 
-  test("G30, G38: are left out, once, if another key of the pool does not know them", async () => {
+  test("are left out, once, if another key of the pool does not know them (G30, G38)", async () => {
     const first = await answerTo({ model: "on-pool", tools: [look] });
     const second = await answerTo({
       model: "on-pool",
@@ -199,11 +199,11 @@ describe("T03: signatures", () => {
   });
 });
 
-describe("T02: calls", () => {
+describe("calls (T02)", () => {
   /** Gemini before 3 gives calls no ids. */
   const unnamed = (name: string) => ({ functionCall: { name, args: { at: "sea" } } });
 
-  test("T02: of one name and without ids are two calls, whose results come back in their order", async () => {
+  test("of one name and without ids are two calls, whose results come back in their order (T02)", async () => {
     fake.say(json(chunkOf([unnamed("look"), unnamed("look")], usageOf(10, 5), "STOP")));
     const first = await answerTo({ tools: [look] });
     const [one, other] = (first["content"] as JsonObject[]).map(({ id }) => id);
@@ -223,7 +223,7 @@ describe("T02: calls", () => {
     );
   });
 
-  test("T02: of three steps have three signatures", async () => {
+  test("of three steps have three signatures (T02)", async () => {
     let messages: JsonObject[] = [question];
     for (const step of [1, 2, 3]) {
       fake.say(
@@ -246,7 +246,7 @@ describe("T02: calls", () => {
 });
 
 describe("settings", () => {
-  test("G33: the safety of the configuration is said for the four categories, and nothing if there is none", async () => {
+  test("the safety of the configuration is said for the four categories, and nothing if there is none (G33)", async () => {
     await answerTo({});
     await answerTo({ model: "on-elsewhere" });
     const settings = fake.requests.map(({ body }) => body["safetySettings"]);
@@ -267,14 +267,14 @@ describe("settings", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("G01: the key is a header, never in the address, and nothing of the client's goes along", async () => {
+  test("the key is a header, never in the address, and nothing of the client's goes along (G01)", async () => {
     await answerTo({});
     expect(fake.requests[0]?.headers["x-goog-api-key"]).toBe(geminiKeys.first);
     expect(JSON.stringify(fake.requests[0]?.headers)).not.toContain(caller.secret);
     expect(fake.requests[0]?.path).toBe(`/v1beta/models/${upstreamModel}:generateContent`);
   });
 
-  test("G68: tokens are counted by Google, instructions and tools included", async () => {
+  test("tokens are counted by Google, instructions and tools included (G68)", async () => {
     const body = { model: "on-gemini", system: "Be brief.", tools: [look], messages: [question] };
     const response = await world.ask(caller, { path: "/v1/messages/count_tokens", body });
     expect(await response.json()).toEqual({ input_tokens: 31 });
@@ -289,7 +289,7 @@ describe("settings", () => {
     expect(await charges()).toEqual([]);
   });
 
-  test("G68: what Google cannot be told is counted here", async () => {
+  test("what Google cannot be told is counted here (G68)", async () => {
     const image = { type: "image", source: { type: "url", url: "https://example.com/without-extension" } };
     const messages = [{ role: "user", content: [image, { type: "text", text: "What is it?" }] }];
     const body = { model: "on-gemini", messages };
@@ -299,15 +299,15 @@ describe("settings", () => {
   });
 });
 
-describe("T05: refusals", () => {
-  test("G62: a key that Google does not know is left for another of the pool", async () => {
+describe("refusals (T05)", () => {
+  test("a key that Google does not know is left for another of the pool (G62)", async () => {
     fake.say([keyRefused(400), json(chunkOf([{ text: "Hi" }], usageOf(3, 1), "STOP"))]);
     const answer = await answerTo({ model: "on-pool" });
     expect(answer["content"]).toEqual([{ type: "text", text: "Hi" }]);
     expect(new Set(fake.requests.map(({ headers }) => headers["x-goog-api-key"])).size).toBe(2);
   });
 
-  test("G66: the client is told how long Google wants to be left alone", async () => {
+  test("the client is told how long Google wants to be left alone (G66)", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" }];
     fake.say(googleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for projects/canary.", details));
     const response = await ask({ model: "on-elsewhere" });
@@ -317,7 +317,7 @@ describe("T05: refusals", () => {
     expect(await charges()).toEqual([]);
   });
 
-  test("G59: an error as the only thing in a stream has a status of its own, as an event or bare", async () => {
+  test("an error as the only thing in a stream has a status of its own, as an event or bare (G59)", async () => {
     const error = { error: { code: 500, message: "An internal error has occurred.", status: "INTERNAL" } };
     for (const text of [`data: ${JSON.stringify(error)}\n\n`, JSON.stringify([error], null, 2)]) {
       fake.say(sse(text));
@@ -350,14 +350,14 @@ function stepsOf(...steps: readonly Step[]): Answer {
   return { ...sse(""), steps };
 }
 
-describe("T04, T06: money", () => {
+describe("money (T04, T06)", () => {
   const begun = streamOf([
     chunkOf([{ text: "One " }], usageOf(100, 3, 20, { cachedContentTokenCount: 40 })),
     chunkOf([{ text: "two " }], usageOf(100, 5, 20, { cachedContentTokenCount: 40 })),
   ]);
   const soFar = costOf(60, 40, 25);
 
-  test("G52, G53: the last figures are charged, cached input and thoughts by their price", async () => {
+  test("the last figures are charged, cached input and thoughts by their price (G52, G53)", async () => {
     const last = chunkOf([{ text: "three" }], usageOf(100, 9, 20, { cachedContentTokenCount: 40 }), "STOP");
     fake.say(sse(begun + streamOf([last])));
     await (await ask({ stream: true })).text();
@@ -366,7 +366,7 @@ describe("T04, T06: money", () => {
     ]);
   });
 
-  test("G54: a client that leaves pays for what Google has reported so far, exactly", async () => {
+  test("a client that leaves pays for what Google has reported so far, exactly (G54)", async () => {
     fake.say(stepsOf({ write: begun }, { stall: true }));
     const leaving = new AbortController();
     await readUntil(await ask({ stream: true, signal: leaving.signal }), "two ");
@@ -374,7 +374,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([{ amount: soFar, basis: "measured", outcome: "cancelled" }]);
   });
 
-  test("G54: so does one who leaves while the model thinks without showing it", async () => {
+  test("so does one who leaves while the model thinks without showing it (G54)", async () => {
     fake.say(stepsOf({ write: streamOf([chunkOf([], usageOf(100, 0, 20))]) }, { stall: true }));
     const leaving = new AbortController();
     await readUntil(await ask({ stream: true, signal: leaving.signal }), "message_start");
@@ -384,7 +384,7 @@ describe("T04, T06: money", () => {
     ]);
   });
 
-  test("G54, G56: a stream that is cut off is charged exactly too, and never looks finished", async () => {
+  test("a stream that is cut off is charged exactly too, and never looks finished (G54, G56)", async () => {
     fake.say(sse(begun));
     const text = await (await ask({ stream: true })).text();
     expect(text).toContain("ended before the response was complete");
@@ -392,7 +392,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([{ amount: soFar, basis: "measured", outcome: "failed" }]);
   });
 
-  test("G53, G54: text behind the last figures is counted here", async () => {
+  test("text behind the last figures is counted here (G53, G54)", async () => {
     const more = chunkOf([{ text: "and a good deal more of it that was not counted" }], {
       trafficType: "ON_DEMAND",
     });
@@ -401,7 +401,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([{ amount: soFar, basis: "estimated", outcome: "failed" }]);
   });
 
-  test("G48: a blocked prompt is charged for its input, whole or streamed", async () => {
+  test("a blocked prompt is charged for its input, whole or streamed (G48)", async () => {
     const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: usageOf(100, 0) };
     fake.say(json(blocked));
     expect(await answerTo({})).toMatchObject({ stop_reason: "refusal", content: [] });
@@ -411,7 +411,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([once, once]);
   });
 
-  test("G55: a prompt above 200,000 tokens has its own price, cached or not", async () => {
+  test("a prompt above 200,000 tokens has its own price, cached or not (G55)", async () => {
     for (const prompt of [200_000, 200_001]) {
       fake.say(
         json(chunkOf([{ text: "Hi" }], usageOf(prompt, 10, 0, { cachedContentTokenCount: 50_000 }), "STOP")),
@@ -422,7 +422,7 @@ describe("T04, T06: money", () => {
     expect(amounts).toEqual([costOf(150_000, 50_000, 10), 150_001 * 2000 + 50_000 * 200 + 10 * 3000]);
   });
 
-  test("G44: thoughts that have used up the limit are charged, and the answer is complete", async () => {
+  test("thoughts that have used up the limit are charged, and the answer is complete (G44)", async () => {
     fake.say(json(chunkOf([], usageOf(100, 0, 900), "MAX_TOKENS")));
     expect(await answerTo({})).toMatchObject({ stop_reason: "max_tokens", content: [] });
     expect(await charges()).toEqual([
@@ -445,7 +445,7 @@ describe("T04, T06: money", () => {
     },
   );
 
-  test("G47: behind content it is an error within the stream", async () => {
+  test("behind content it is an error within the stream (G47)", async () => {
     const begun = chunkOf([{ text: "I will " }], usageOf(100, 2, 0));
     fake.say(sse(streamOf([begun, chunkOf([], usageOf(100, 2, 30), "MALFORMED_FUNCTION_CALL")])));
     const response = await ask({ stream: true, tools: [look] });
@@ -454,7 +454,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([{ amount: costOf(100, 0, 32), basis: "measured", outcome: "failed" }]);
   });
 
-  test("G47: as the only frame, without figures, it is asked for once more and then told with a status", async () => {
+  test("as the only frame, without figures, it is asked for once more and then told with a status (G47)", async () => {
     fake.say(sse(streamOf([chunkOf([{ text: "" }], null, "MALFORMED_FUNCTION_CALL")])));
     const response = await ask({ stream: true, tools: [look] });
     expect(response.status).toBe(502);
@@ -463,7 +463,7 @@ describe("T04, T06: money", () => {
     expect(await charges()).toEqual([]);
   });
 
-  test("G47: without figures nothing is charged for it", async () => {
+  test("without figures nothing is charged for it (G47)", async () => {
     fake.say(json(chunkOf([], null, "MALFORMED_FUNCTION_CALL")));
     expect((await ask({ tools: [look] })).status).toBe(502);
     expect(await charges()).toEqual([]);

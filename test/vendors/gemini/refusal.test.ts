@@ -37,7 +37,7 @@ const quota = (quotaId: string): JsonObject => ({
 });
 
 describe("what Google's refusals mean", () => {
-  test("G61: an invalid argument is the client's, in Google's words without the project's name", () => {
+  test("an invalid argument is the client's, in Google's words without the project's name (G61)", () => {
     const { error, mayTryOthers, alarm, evidence } = failureOf(
       googleError(400, "INVALID_ARGUMENT", "Unknown field in projects/canary-project-1/locations/us."),
     );
@@ -72,14 +72,14 @@ describe("what Google's refusals mean", () => {
     expect(failure.providerMessage).not.toContain("123456789");
   });
 
-  test("G63: a location that is not supported is the account's affair: an alarm, and elsewhere it may work", () => {
+  test("a location that is not supported is the account's affair: an alarm, and elsewhere it may work (G63)", () => {
     const message = "User location is not supported for the API use.";
     const failure = failureOf(googleError(400, "FAILED_PRECONDITION", message));
     expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
     expect(failure.error.code).toBe("upstream_error");
   });
 
-  test("G64: too much input is an overflow with both numbers", () => {
+  test("too much input is an overflow with both numbers (G64)", () => {
     const message = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
     const answer = googleError(400, "INVALID_ARGUMENT", message);
     const { error } = failureOf(answer);
@@ -87,7 +87,7 @@ describe("what Google's refusals mean", () => {
     expect(readTokenLimit(error.message)).toEqual({ needed: 1_200_000, maximum: 1_048_576 });
   });
 
-  test("G65: a model that is not found is an alarm, and not the key's fault", () => {
+  test("a model that is not found is an alarm, and not the key's fault (G65)", () => {
     const failure = failureOf(googleError(404, "NOT_FOUND", "models/nobody is not found."));
     expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
   });
@@ -107,13 +107,13 @@ describe("what Google's refusals mean", () => {
     expect(failure.error.retryAfterSeconds).toBe(Math.max(1, Math.ceil((waitMs ?? 1000) / 1000)));
   });
 
-  test("G66: a quota of the day rests the key until midnight in California", () => {
+  test("a quota of the day rests the key until midnight in California (G66)", () => {
     const details = [quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retryInfo("2s")];
     const failure = failureOf(googleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", details));
     expect(failure).toMatchObject({ quotaResetMs: 12 * 3_600_000, retryAfterMs: 12 * 3_600_000 });
   });
 
-  test("G67: problem is retried, overload waits, and what took too long is not asked again", () => {
+  test("problem is retried, overload waits, and what took too long is not asked again (G67)", () => {
     expect(failureOf(googleError(500, "INTERNAL", "Internal error."))).toMatchObject({
       mayRetry: true,
       mayTryOthers: true,

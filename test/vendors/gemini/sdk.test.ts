@@ -32,7 +32,7 @@ const look = {
   parametersJsonSchema: { type: "object", properties: { at: { type: "string" } } },
 };
 
-test("G01, G02, G03: the paths, the header and the names are those of Google's package", async () => {
+test("the paths, the header and the names are those of Google's package (G01, G02, G03)", async () => {
   const whole = await client.models.generateContent({ model, contents: "What is it?" });
   expect(whole.text).toBe("It is a lock.");
   expect(whole.usageMetadata).toMatchObject({

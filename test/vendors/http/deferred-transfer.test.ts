@@ -54,7 +54,7 @@ test("one whose client has left is never sent, and hears nothing more", async ()
   }
 });
 
-test("K05: one that cannot have a credential fails, and nothing is sent", async () => {
+test("one that cannot have a credential fails, and nothing is sent (K05)", async () => {
   const { transfer, waiting, seen } = deferred();
   waiting.reject(new CredentialUnavailable("the token host is down"));
   await Bun.sleep(0);

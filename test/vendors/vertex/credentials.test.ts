@@ -13,7 +13,7 @@ const fake = startFakeVertex();
 afterAll(() => fake.stop());
 
 describe("Google's tokens", () => {
-  test("V09, T08: a service account signs for its token, whatever the line ends of its key are", async () => {
+  test("a service account signs for its token, whatever the line ends of its key are (V09, T08)", async () => {
     const whole = keyFile(fake.tokenUri);
     const { private_key: pem } = JSON.parse(whole) as { private_key: string };
     for (const key of [pem, pem.replaceAll("\r\n", "\n"), pem.replaceAll("\r\n", "\\n")]) {
@@ -25,7 +25,7 @@ describe("Google's tokens", () => {
     ).rejects.toThrow("private_key in the key file cannot be read; download a new key file");
   });
 
-  test("V09: the signature is that of RFC 7515, A.2", async () => {
+  test("the signature is that of RFC 7515, A.2 (V09)", async () => {
     // The key of the RFC as PKCS #8, its header and its claims.
     const jwk = {
       kty: "RSA",
@@ -52,7 +52,7 @@ describe("Google's tokens", () => {
     expect(jwt.split(".")).toHaveLength(3);
   });
 
-  test("V10, T08: the metadata server's token needs its header, and never a proxy", async () => {
+  test("the metadata server's token needs its header, and never a proxy (V10, T08)", async () => {
     const before = process.env["http_proxy"];
     process.env["http_proxy"] = "http://127.0.0.1:1";
     try {
@@ -64,7 +64,7 @@ describe("Google's tokens", () => {
     }
   });
 
-  test("V11: application default credentials are the named file, gcloud's own, or the metadata server", async () => {
+  test("application default credentials are the named file, gcloud's own, or the metadata server (V11)", async () => {
     const folder = newFolder();
     const named = join(folder, "named.json");
     writeFileSync(named, keyFile(fake.tokenUri));
@@ -96,7 +96,7 @@ describe("Google's tokens", () => {
     );
   });
 
-  test("V12, T08: a clock that is off is told as such, and Google's words are not", async () => {
+  test("a clock that is off is told as such, and Google's words are not (V12, T08)", async () => {
     const dated = (offMs: number) => ({ date: new Date(Date.now() + offMs).toUTCString() });
     const body = { error: "invalid_grant", error_description: "canary-words" };
     fake.tokenTrouble = json(body, { status: 400, headers: dated(7 * 60_000) });
@@ -122,7 +122,7 @@ describe("the configuration", () => {
     [[models]]\nid = "gemini-3-pro"\nprovider = "vertex"\nfree = true`;
   const env = { SA: keyFile("https://oauth2.googleapis.com/token"), BAD: "{}", KEY: "express-key-1" };
 
-  test("K01, K03: one way, whose file may be missing", () => {
+  test("one way, whose file may be missing (K01, K03)", () => {
     expect(problemsOf(vertex('api_key = "env:KEY"\ncredentials = "adc"'), { env })).toEqual([
       "providers.vertex: credentials and api_key belong to different ways to authenticate; keep one of them",
     ]);
@@ -148,7 +148,7 @@ describe("the configuration", () => {
     ]);
   });
 
-  test("K02: project and location go into addresses", () => {
+  test("project and location go into addresses (K02)", () => {
     expect(
       problemsOf(vertex('credentials = "adc"\nproject = "a/b"\nlocation = "evil.example"'), { env }),
     ).toEqual([

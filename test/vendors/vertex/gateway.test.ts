@@ -80,7 +80,7 @@ const authClient = {
 };
 
 describe("the fake is what the vendors' packages take for Vertex", () => {
-  test("V03, V04: Anthropic's", async () => {
+  test("Anthropic's (V03, V04)", async () => {
     const authClient = {
       getRequestHeaders: async () => new Headers({ authorization: `Bearer ${fake.token}` }),
     };
@@ -106,7 +106,7 @@ describe("the fake is what the vendors' packages take for Vertex", () => {
     expect(counted.input_tokens).toBe(25);
   });
 
-  test("V02, V17: Google's", async () => {
+  test("Google's (V02, V17)", async () => {
     const client = new GoogleGenAI({
       vertexai: true,
       project: vertexAccount.project,
@@ -124,7 +124,7 @@ describe("the fake is what the vendors' packages take for Vertex", () => {
 });
 
 describe("Sluice before the same Vertex", () => {
-  test("V04, T09: a body of Claude's differs from the client's in its model and version alone", async () => {
+  test("a body of Claude's differs from the client's in its model and version alone (V04, T09)", async () => {
     const body = `{ "model":"claude", "max_tokens" : 100,\n "messages":[{"role":"user","content":"é \\u00e9 1.0"}], "temperature": 1.0, "metadata":{"user_id":"u"} }`;
     const response = await fetch(`${world.running.url}/v1/messages`, {
       method: "POST",
@@ -201,7 +201,7 @@ describe("Sluice before the same Vertex", () => {
     expect(sent().text).not.toContain("service_tier");
   });
 
-  test("V06: a mark on the whole conversation is left out, and marks on its blocks are not", async () => {
+  test("a mark on the whole conversation is left out, and marks on its blocks are not (V06)", async () => {
     const marked = await messages("claude", { cache_control: { type: "ephemeral" } });
     expect(marked.status).toBe(200);
     expect(JSON.parse(sent().text)).not.toHaveProperty("cache_control");
@@ -214,7 +214,7 @@ describe("Sluice before the same Vertex", () => {
     expect(sent().text).toContain('"cache_control":{"type":"ephemeral"}');
   });
 
-  test("V06: what only Anthropic keeps or runs is refused, and null in its place is absent", async () => {
+  test("what only Anthropic keeps or runs is refused, and null in its place is absent (V06)", async () => {
     const before = fake.provider.requests.length;
     const threaded = await messages("claude", { thread: { type: "create" } });
     expect(threaded.status).toBe(400);
@@ -228,7 +228,7 @@ describe("Sluice before the same Vertex", () => {
     for (const name of Object.keys(absent)) expect(JSON.parse(sent().text)).not.toHaveProperty(name);
   });
 
-  test("V04: Claude Code's system messages reach Claude as the user's text", async () => {
+  test("Claude Code's system messages reach Claude as the user's text (V04)", async () => {
     const response = await messages(
       "claude",
       { messages: [...hello, { role: "system", content: "Be brief." }] },
@@ -238,7 +238,7 @@ describe("Sluice before the same Vertex", () => {
     expect(JSON.parse(sent().text)["messages"].at(-1)).toEqual({ role: "user", content: "Be brief." });
   });
 
-  test("V04: so it is with a body of more than a megabyte, which another thread changes", async () => {
+  test("so it is with a body of more than a megabyte, which another thread changes (V04)", async () => {
     const long = "x".repeat(1_500_000);
     const large = [
       { role: "user", content: long },
@@ -279,7 +279,7 @@ describe("Sluice before the same Vertex", () => {
     });
   }
 
-  test("V03: Claude's tokens are counted by Vertex, and so are Gemini's", async () => {
+  test("Claude's tokens are counted by Vertex, and so are Gemini's (V03)", async () => {
     const body = { messages: hello };
     const counted = await ask("/v1/messages/count_tokens", { model: "claude", ...body });
     expect(await counted.json()).toEqual({ input_tokens: 25 });
@@ -293,7 +293,7 @@ describe("Sluice before the same Vertex", () => {
     expect(JSON.parse(sent().text)).toHaveProperty("contents");
   });
 
-  test("V17: Gemini on Vertex gets no ids of calls and no tier", async () => {
+  test("Gemini on Vertex gets no ids of calls and no tier (V17)", async () => {
     const tool = {
       type: "function",
       function: { name: "look", parameters: { type: "object", properties: {} } },
@@ -315,7 +315,7 @@ describe("Sluice before the same Vertex", () => {
     expect(sent().text).not.toContain("serviceTier");
   });
 
-  test("T08: one token serves a hundred requests, and a refused one is replaced once", async () => {
+  test("one token serves a hundred requests, and a refused one is replaced once (T08)", async () => {
     fake.revokeTokens();
     const before = fake.issued;
     const answers = await Promise.all(Array.from({ length: 100 }, () => messages("claude")));
@@ -326,7 +326,7 @@ describe("Sluice before the same Vertex", () => {
     expect(fake.issued).toBe(before + 1);
   });
 
-  test("T18: project, account, key and tokens are in no error and in no record of one", async () => {
+  test("project, account, key and tokens are in no error and in no record of one (T18)", async () => {
     const email = vertexAccount.email;
     const leaks = `${email} of projects/${vertexAccount.project} with ${privateKeyLines[3]} and canary-google-token-1`;
     const told: string[] = [];

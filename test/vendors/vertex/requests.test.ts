@@ -26,7 +26,7 @@ const url = (lines: string, changes: Partial<PreparedRequest>) =>
   configured(lines).provider.url(prepared(changes));
 
 describe("addresses", () => {
-  test("V01, T09: each location has its host, and global has none in its name", () => {
+  test("each location has its host, and global has none in its name (V01, T09)", () => {
     const host = (location: string) => new URL(url(`${adc}\n${location}`, { dialect: "gemini" })).host;
     expect(host("")).toBe("aiplatform.googleapis.com");
     expect(host('location = "global"')).toBe("aiplatform.googleapis.com");
@@ -37,7 +37,7 @@ describe("addresses", () => {
 
   const place = "https://aiplatform.googleapis.com/v1beta1/projects/p1/locations/global";
 
-  test("V02: Gemini's, and those of tuned models", () => {
+  test("Gemini's, and those of tuned models (V02)", () => {
     const gemini = { dialect: "gemini", model: "gemini-3-pro" } as const;
     expect(url(adc, gemini)).toBe(`${place}/publishers/google/models/gemini-3-pro:generateContent`);
     expect(url(adc, { ...gemini, stream: true })).toBe(
@@ -51,7 +51,7 @@ describe("addresses", () => {
     );
   });
 
-  test("V03: Claude's, whose versions keep their @", () => {
+  test("Claude's, whose versions keep their @ (V03)", () => {
     const claude = { dialect: "messages", model: "claude-sonnet-4-5@20250929" } as const;
     const models =
       "https://aiplatform.googleapis.com/v1/projects/p1/locations/global/publishers/anthropic/models";
@@ -63,13 +63,13 @@ describe("addresses", () => {
     expect(url(adc, { ...claude, model: "a/../b?c" })).toBe(`${models}/a%2F..%2Fb%3Fc:rawPredict`);
   });
 
-  test("V07: open models' are OpenAI's", () => {
+  test("open models' are OpenAI's (V07)", () => {
     expect(url(adc, { dialect: "chat", model: "meta/llama-4" })).toBe(
       "https://aiplatform.googleapis.com/v1/projects/p1/locations/global/endpoints/openapi/chat/completions",
     );
   });
 
-  test("V08: an API key needs no project", () => {
+  test("an API key needs no project (V08)", () => {
     const { provider } = configured('api_key = "env:KEY"');
     const asked = prepared({ dialect: "gemini", model: "gemini-3-pro" });
     expect(provider.url(asked)).toBe(
@@ -80,7 +80,7 @@ describe("addresses", () => {
     });
   });
 
-  test("V07: a model's name says what it is spoken to in, and the operator's word comes first", () => {
+  test("a model's name says what it is spoken to in, and the operator's word comes first (V07)", () => {
     const dialects = (model: string, more = "") => configured(adc, model, more).deployment?.dialects;
     expect(dialects("claude-opus-4-6")).toEqual(["messages"]);
     expect(dialects("gemini-3-pro")).toEqual(["gemini"]);
@@ -91,7 +91,7 @@ describe("addresses", () => {
 });
 
 describe("Claude's requests", () => {
-  test("V05: betas that Vertex does not know stay behind, and one has another name", () => {
+  test("betas that Vertex does not know stay behind, and one has another name (V05)", () => {
     const headers = claudeHeaders({
       "anthropic-version": "2023-06-01",
       "anthropic-beta":
@@ -103,7 +103,7 @@ describe("Claude's requests", () => {
     expect(claudeHeaders({ "anthropic-beta": "unknown-1" })).toEqual({});
   });
 
-  test("V04: a system message within the conversation is the user's text, and never between a call and its result", () => {
+  test("a system message within the conversation is the user's text, and never between a call and its result (V04)", () => {
     const body = (messages: JsonObject[]) => withoutSystemTurns(messages) as JsonObject[];
     const user = { role: "user", content: "Hi" };
     const note = { role: "system", content: "Be brief." };
@@ -139,7 +139,7 @@ describe("refusals", () => {
     );
   const google = (code: number, status: string, message: string) => ({ error: { code, status, message } });
 
-  test("V14: a model that is not there is the deployment's fault, and is tried elsewhere", () => {
+  test("a model that is not there is the deployment's fault, and is tried elsewhere (V14)", () => {
     const message =
       "Publisher Model `projects/p1/locations/us/publishers/anthropic/models/x` was not found or your project does not have access to it.";
     const failure = failureOf(404, google(404, "NOT_FOUND", message));
@@ -147,13 +147,13 @@ describe("refusals", () => {
     expect(failure.providerMessage).not.toContain("p1");
   });
 
-  test("V15: a used up quota without RetryInfo is a second's pause", () => {
+  test("a used up quota without RetryInfo is a second's pause (V15)", () => {
     const failure = failureOf(429, google(429, "RESOURCE_EXHAUSTED", "Resource exhausted."));
     expect(failure).toMatchObject({ keyProblem: "throttled", mayTryOthers: true });
     expect(failure.error.retryAfterSeconds).toBe(1);
   });
 
-  test("V16: Claude's errors come in Google's envelope or in Anthropic's", () => {
+  test("Claude's errors come in Google's envelope or in Anthropic's (V16)", () => {
     const own = {
       type: "error",
       error: { type: "invalid_request_error", message: "prompt is too long: 5 tokens > 4 maximum" },

@@ -12,7 +12,7 @@ const cases: readonly [string, string, string][] = [
   ["", "", ""],
 ];
 
-test("C43 reasoning between tags at the beginning of the content is reasoning, however it is cut", () => {
+test("reasoning between tags at the beginning of the content is reasoning, however it is cut (C43)", () => {
   for (const [content, reasoning, text] of cases) {
     for (const pieces of [[content], [...content]]) {
       const splitter = new ThinkTagSplitter();

@@ -32,7 +32,7 @@ function refusedField(body: JsonObject): string | undefined {
 
 const hi: IrMessage = { role: "user", blocks: [{ type: "text", text: "hi" }] };
 
-describe("C07 input", () => {
+describe("input (C07)", () => {
   test("a string is one user message, and an item with a role but no type is a message", () => {
     expect(messagesOf("hi")).toEqual([hi]);
     expect(messagesOf([{ role: "user", content: "hi" }])).toEqual([hi]);
@@ -58,7 +58,7 @@ describe("C07 input", () => {
   });
 });
 
-test("C04 instructions and leading developer messages come first; a later one stays in its place", () => {
+test("instructions and leading developer messages come first; a later one stays in its place (C04)", () => {
   const { request } = read({
     instructions: "one",
     input: [
@@ -72,7 +72,7 @@ test("C04 instructions and leading developer messages come first; a later one st
   expect(request.messages).toEqual([hi, { role: "system", blocks: [{ type: "text", text: "later" }] }]);
 });
 
-describe("C24 calls and results become turns", () => {
+describe("calls and results become turns (C24)", () => {
   test("parallel calls, with the words before and the reasoning between them, are one turn", () => {
     const messages = messagesOf([
       { role: "user", content: "hi" },
@@ -125,7 +125,7 @@ describe("C24 calls and results become turns", () => {
     expect(messages.map((message) => message.role)).toEqual(["assistant", "user", "assistant", "user"]);
   });
 
-  test("C34 freeform calls and their results keep their raw text", () => {
+  test("freeform calls and their results keep their raw text (C34)", () => {
     const messages = messagesOf([
       { type: "custom_tool_call", id: "ctc_1", call_id: "p", name: "apply_patch", input: '*** "x"\n' },
       { type: "custom_tool_call_output", call_id: "p", output: "ok" },
@@ -202,7 +202,7 @@ describe("tools", () => {
     format: { type: "grammar", syntax: "lark", definition: "g" },
   };
 
-  test("C19 strict is what the client said, or nothing", () => {
+  test("strict is what the client said, or nothing (C19)", () => {
     const tools = [exec, { ...exec, name: "b", strict: null }, { ...exec, name: "c", strict: false }];
     expect(read({ tools }).request.tools).toMatchObject([
       { strict: null },
@@ -211,7 +211,7 @@ describe("tools", () => {
     ]);
   });
 
-  test("C35 a namespace gives its name to its tools", () => {
+  test("a namespace gives its name to its tools (C35)", () => {
     const { request } = read({ tools: [{ type: "namespace", name: "mcp__docs", tools: [exec, patch] }] });
     expect(request.tools).toMatchObject([
       { type: "function", namespace: "mcp__docs", name: "exec" },
@@ -219,7 +219,7 @@ describe("tools", () => {
     ]);
   });
 
-  test("C36 tools inside the conversation join the others, and are no message", () => {
+  test("tools inside the conversation join the others, and are no message (C36)", () => {
     const { request } = read({
       tools: [exec],
       input: [
@@ -234,7 +234,7 @@ describe("tools", () => {
     ]);
   });
 
-  test("C37 hosted tools are marked; a search for tools that the client runs is a function", () => {
+  test("hosted tools are marked; a search for tools that the client runs is a function (C37)", () => {
     const parameters = { type: "object", properties: { query: { type: "string" } } };
     const { request } = read({
       tools: [{ type: "web_search" }, { type: "tool_search", execution: "client", parameters }],
@@ -245,7 +245,7 @@ describe("tools", () => {
     ]);
   });
 
-  test("C37 what a search found is read by the model, and can be called from then on", () => {
+  test("what a search found is read by the model, and can be called from then on (C37)", () => {
     const { request } = read({
       input: [
         { type: "tool_search_call", call_id: "s", execution: "client", arguments: { query: "x" } },
@@ -259,7 +259,7 @@ describe("tools", () => {
     expect(request.tools).toMatchObject([{ name: "exec" }]);
   });
 
-  test("C30 every form of tool_choice", () => {
+  test("every form of tool_choice (C30)", () => {
     const tools = [exec, { type: "namespace", name: "ns", tools: [patch] }];
     const choiceOf = (choice: Json) => read({ tools, tool_choice: choice }).request.toolChoice;
     expect(choiceOf("auto")).toEqual({ type: "auto" });
@@ -287,7 +287,7 @@ describe("tools", () => {
   });
 });
 
-test("C53 text.format: a schema with its key order, an object, or nothing", () => {
+test("text.format: a schema with its key order, an object, or nothing (C53)", () => {
   const schema = { type: "object", properties: { z: { type: "string" }, a: { type: "string" } } };
   const formatOf = (text: JsonObject) => read({ text }).request.format;
   const format = formatOf({ format: { type: "json_schema", name: "n", schema, strict: true } });
@@ -333,7 +333,7 @@ describe("what only the provider that keeps responses can do is refused by name"
   });
 });
 
-test("C59 what is left out is named, and only that", () => {
+test("what is left out is named, and only that (C59)", () => {
   const { dropped } = read({
     stream: true,
     store: false,
@@ -350,7 +350,7 @@ test("C59 what is left out is named, and only that", () => {
   expect([...dropped].sort()).toEqual(["client_metadata", "include", "input[0]", "truncation"]);
 });
 
-test("C42 a envelope that was damaged is dropped, never guessed at", () => {
+test("a envelope that was damaged is dropped, never guessed at (C42)", () => {
   const { request, dropped } = read({
     input: [
       { role: "user", content: "hi" },

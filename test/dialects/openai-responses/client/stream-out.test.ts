@@ -60,7 +60,7 @@ describe("the official helper accepts", () => {
     expect(final.output).toHaveLength(1);
   });
 
-  test("C42 reasoning before text, in several parts, with what its maker needs to know it again", async () => {
+  test("reasoning before text, in several parts, with what its maker needs to know it again (C42)", async () => {
     const signature: ReasoningSignature = { maker: "anthropic", signature: "sig" };
     const { final } = await hearWithSdk(
       writeStream([
@@ -125,7 +125,7 @@ describe("the official helper accepts", () => {
     }
   });
 
-  test("C69 calls whose arguments interleave: one item at a time, in the order in which they began", async () => {
+  test("calls whose arguments interleave: one item at a time, in the order in which they began (C69)", async () => {
     const stream = writeStream([
       start,
       begin(0, call("call_a", "weather")),
@@ -152,14 +152,14 @@ describe("the official helper accepts", () => {
     ]);
   });
 
-  test("C70 a call without arguments: an empty object", async () => {
+  test("a call without arguments: an empty object (C70)", async () => {
     const { final } = await hearWithSdk(
       writeStream([start, begin(0, call("call_a", "now")), end(0), finishOf("tool_calls")]),
     );
     expect(final.output).toMatchObject([{ type: "function_call", arguments: "{}" }]);
   });
 
-  test("C34 a freeform call: its raw input, streamed by its own events", async () => {
+  test("a freeform call: its raw input, streamed by its own events (C34)", async () => {
     const stream = writeStream([
       start,
       begin(0, call("call_p", "apply_patch", "custom")),
@@ -236,7 +236,7 @@ describe("the official helper accepts", () => {
     }
   });
 
-  test("C77 heartbeats: a comment before the first event, then numbered events", async () => {
+  test("heartbeats: a comment before the first event, then numbered events (C77)", async () => {
     const writer = openAiResponses.client.createStreamWriter(callOf({}));
     const before = writer.heartbeat();
     expect(before).toBe(": keepalive\n\n");
@@ -257,7 +257,7 @@ describe("the official helper accepts", () => {
   });
 });
 
-test("C77 a heartbeat before the first event takes no number, and each one behind it has the next", () => {
+test("a heartbeat before the first event takes no number, and each one behind it has the next (C77)", () => {
   const writer = openAiResponses.client.createStreamWriter(callOf({}));
   writer.heartbeat();
   writer.heartbeat();
@@ -285,7 +285,7 @@ test("a failure shows what was charged for it, and not what the provider had rep
   expect(failed(charged)).toMatchObject({ usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } });
 });
 
-test("C82 Codex reads from the code of a failure what it may do about it", () => {
+test("Codex reads from the code of a failure what it may do about it (C82)", () => {
   const failedResponse = (error: GatewayError) =>
     dataOf(openAiResponses.client.createStreamWriter(callOf({})).failure(error, "req_1", null)).at(-1)?.[
       "response"
@@ -344,7 +344,7 @@ test("C65/T2 usage is complete, and zero where the provider told none", () => {
   });
 });
 
-test("C79 ids are of their kind and the same in every event; the model is what the client asked for", () => {
+test("ids are of their kind and the same in every event; the model is what the client asked for (C79)", () => {
   const data = dataOf(writeStream(text, { tools: [{ type: "function", name: "f" }], temperature: 0.5 }));
   const lifecycle = data.flatMap((event) => (event["response"] === undefined ? [] : [event["response"]]));
   expect(lifecycle).toHaveLength(3);

@@ -63,7 +63,7 @@ describe("C01/C03 instructions", () => {
   });
 });
 
-test("C19 strict is always said: the client's word, else false", () => {
+test("strict is always said: the client's word, else false (C19)", () => {
   const tool = {
     type: "function",
     kind: "function",
@@ -100,7 +100,7 @@ test("C19 strict is always said: the client's word, else false", () => {
   expect(body["parallel_tool_calls"]).toBe(false);
 });
 
-test("C30 choices, and a freeform tool among them", () => {
+test("choices, and a freeform tool among them (C30)", () => {
   const format = { type: "text" };
   const patch = { type: "custom", namespace: null, name: "patch", description: null, format } as const;
   const choose = (toolChoice: IrRequest["toolChoice"]) => write({ tools: [patch], toolChoice }).body;
@@ -154,7 +154,7 @@ describe("reasoning", () => {
     expect(off["include"]).toBeUndefined();
   });
 
-  test("C38 a model that does not reason is not told to", () => {
+  test("a model that does not reason is not told to (C38)", () => {
     const { body, dropped } = write(
       { reasoning: { ...settings, effort: "high", thinking: "adaptive" } },
       targetOf({ upstreamModel: "gpt-4.1" }),
@@ -175,7 +175,7 @@ describe("reasoning", () => {
     ]);
   });
 
-  test("C45 nobody else's is sent, and it never becomes something that was said", () => {
+  test("nobody else's is sent, and it never becomes something that was said (C45)", () => {
     const foreign: IrAssistantBlock[] = [
       { type: "reasoning", parts: ["hmm"], signature: { maker: "anthropic", signature: "s" } },
       { type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data: "d" } },
@@ -216,7 +216,7 @@ describe("tool results", () => {
     ]);
   });
 
-  test("C26 an image is part of the result, and the words after it are a message", () => {
+  test("an image is part of the result, and the words after it are a message (C26)", () => {
     const image = {
       type: "image",
       source: { kind: "base64", mediaType: "image/png", data: "AAAA" },
@@ -248,7 +248,7 @@ test("C11/C12 documents: a file with its name, an address, or words", () => {
   ]);
 });
 
-test("C53 formats get a name, and strict only when the client said so", () => {
+test("formats get a name, and strict only when the client said so (C53)", () => {
   const schema = { type: "object" };
   const format = { type: "json_schema", name: null, description: null, schema, strict: null } as const;
   expect(write({ format, verbosity: "low" }).body["text"]).toEqual({
@@ -261,7 +261,7 @@ test("C53 formats get a name, and strict only when the client said so", () => {
 });
 
 describe("limits and sampling", () => {
-  test("C50 the model's limit is kept, and so is OpenAI's least", () => {
+  test("the model's limit is kept, and so is OpenAI's least (C50)", () => {
     const limitOf = (maxOutputTokens: number, target = targetOf()) =>
       write({ maxOutputTokens }, target).body["max_output_tokens"];
     expect(limitOf(500_000)).toBe(128_000);
@@ -269,7 +269,7 @@ describe("limits and sampling", () => {
     expect(limitOf(1, targetOf({ isStrict: false }))).toBe(1);
   });
 
-  test("C51 a reasoner gets no temperature, another model does; top_k nobody", () => {
+  test("a reasoner gets no temperature, another model does; top_k nobody (C51)", () => {
     const sampling = { temperature: 0.5, topP: 0.9, topK: 4 };
     const reasoner = write({ sampling });
     expect(reasoner.body).not.toHaveProperty("temperature");
@@ -279,14 +279,14 @@ describe("limits and sampling", () => {
     expect(other.dropped).toEqual(["top_k"]);
   });
 
-  test("C52 stop sequences are dropped and named in the client's own word", () => {
+  test("stop sequences are dropped and named in the client's own word (C52)", () => {
     const { body, dropped } = write({ stop: ["END"] });
     expect(body).not.toHaveProperty("stop");
     expect(dropped).toEqual(["stop_sequences"]);
   });
 });
 
-describe("C06 marks to cache", () => {
+describe("marks to cache (C06)", () => {
   const marked = (said: string) => ({ ...text(said), cache: { type: "ephemeral" } });
   const breakpoint = { prompt_cache_breakpoint: { mode: "explicit" } };
 

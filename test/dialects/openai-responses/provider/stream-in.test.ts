@@ -60,7 +60,7 @@ const twoCalls = [
   { type: "tool_call", id: "call_2", kind: "function", namespace: null, name: "f2", input: '{"b":2}' },
 ];
 
-describe("C73 arguments find their call", () => {
+describe("arguments find their call (C73)", () => {
   const argsOf = (fields: JsonObject, delta: string): JsonObject => ({
     type: "response.function_call_arguments.delta",
     ...fields,
@@ -117,7 +117,7 @@ describe("C73 arguments find their call", () => {
   });
 });
 
-test("C73 the output of the last event is not said twice", () => {
+test("the output of the last event is not said twice (C73)", () => {
   const { events, response } = read(
     created,
     added(0, { id: "msg_1", type: "message", content: [] }),
@@ -131,7 +131,7 @@ test("C73 the output of the last event is not said twice", () => {
   expect(events.map((event) => event.type)).toEqual(["start", "block_start", "delta", "block_end", "finish"]);
 });
 
-test("C73 what was never streamed comes from the last event, once", () => {
+test("what was never streamed comes from the last event, once (C73)", () => {
   const { response } = read(created, completed([message("Hi"), functionCall(1, '{"a":1}')]));
   expect(response.blocks).toEqual([
     { type: "text", text: "Hi" },
@@ -202,7 +202,7 @@ test("the reasoning of an open model is text, and stays marked as such", () => {
   ]);
 });
 
-test("C34 a freeform call is read as such", () => {
+test("a freeform call is read as such (C34)", () => {
   const item = { id: "ctc_1", type: "custom_tool_call", call_id: "call_p", name: "apply_patch", input: "" };
   const { response } = read(
     created,
@@ -280,7 +280,7 @@ describe("a failed stream is a failure", () => {
     );
   });
 
-  test("C74 when it ends without its last event", () => {
+  test("when it ends without its last event (C74)", () => {
     expect(failureOf(created, added(0, functionCall(1, ""))).code).toBe("upstream_error");
     expect(failureOf().code).toBe("upstream_error");
   });
@@ -299,7 +299,7 @@ test("what the provider's own tools do is passed over", () => {
   expect(response.blocks).toEqual([{ type: "text", text: "Hi" }]);
 });
 
-test("C66 the same events however the bytes are cut", () => {
+test("the same events however the bytes are cut (C66)", () => {
   const frames = [created, done(0, message("Grüße 🌍")), completed([message("Grüße 🌍")])];
   const whole = readFrames(frames);
   const text = frames
