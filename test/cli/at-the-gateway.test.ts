@@ -32,7 +32,7 @@ test("only the owner can connect to the socket", () => {
 
 test("another user is told who can run commands", async () => {
   const socket = commandSocket(dataOf(sluice));
-  // Only root can become somebody else. An owner without permission is refused by the system in the same way.
+  // Only root can change its user. An owner without permission is refused by the system in the same way.
   const isRoot = process.getuid?.() === 0;
   const other = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
   if (!isRoot) chmodSync(socket, 0o000);
