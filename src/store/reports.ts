@@ -41,9 +41,7 @@ export interface Reports {
   compareCosts(query: ComparisonQuery, prices: ComparedPrices): Promise<ComparedCosts>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<CursorPage<Entry, number>>;
-  /** The attempts at a provider on these days (UTC, since 1970), the last included, in order. */
-  attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]>;
-  /** The attempts at a provider, page by page. */
+  /** The attempts at a provider on these days (UTC, since 1970), the last included, in order and page by page. */
   attemptPages(provider: string, fromDay: number, throughDay: number): AsyncGenerator<readonly AttemptSums[]>;
 }
 

@@ -40,7 +40,9 @@ async function counted(provider: string, model: string, rows = 1): Promise<reado
   const today = utcDay(Date.now());
   let found: readonly AttemptSums[] = [];
   await waitFor(async () => {
-    const sums = await world.running.store.reports.attemptSums(provider, today - 1, today);
+    const sums = (
+      await Array.fromAsync(world.running.store.reports.attemptPages(provider, today - 1, today))
+    ).flat();
     found = sums.filter(({ upstreamModel }) => upstreamModel === model);
     return found.length >= rows;
   }, `${rows} sums of ${model}`);

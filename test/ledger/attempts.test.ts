@@ -7,7 +7,7 @@ import { costing, resoldRates } from "../support/rates.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
 async function attemptsIn(store: Store, nowMs: number) {
-  const sums = await store.reports.attemptSums("openai", 0, utcDay(nowMs) + 1);
+  const sums = (await Array.fromAsync(store.reports.attemptPages("openai", 0, utcDay(nowMs) + 1))).flat();
   return sums.map(({ day, ...count }) => count);
 }
 

@@ -87,7 +87,9 @@ async function checkValues(store: Store, charged: number): Promise<void> {
 /** How many attempts were counted of each outcome. */
 async function attemptsByEnding(store: Store): Promise<Readonly<Record<string, number>>> {
   const byOutcome: Record<string, number> = {};
-  for (const { outcome, attempts } of await store.reports.attemptSums(served.provider, 0, 1_000_000)) {
+  for (const { outcome, attempts } of (
+    await Array.fromAsync(store.reports.attemptPages(served.provider, 0, 1_000_000))
+  ).flat()) {
     byOutcome[outcome] = (byOutcome[outcome] ?? 0) + attempts;
   }
   return byOutcome;

@@ -134,7 +134,7 @@ async function contents(store: Store): Promise<object> {
     response: await store.findStoredResponse(scope, 0),
     conversation: { ...conversation, request: conversation?.request?.toHex() },
     turns: await store.turns.sums(first?.id ?? "", atMs),
-    attempts: await store.reports.attemptSums("openai", 0, 30_000),
+    attempts: (await Array.fromAsync(store.reports.attemptPages("openai", 0, 30_000))).flat(),
     given: await store.findIssuedIds(first?.id ?? "", ["d1", "d2", "d3"]),
     audit: await store.admin.listAudit({ limit: 10 }),
     token: await store.admin.readAdminToken(),

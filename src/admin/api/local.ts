@@ -31,7 +31,8 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
       if (found === null) throw unknownOperation(deps.version);
       const { route, params } = found;
       const query = checkedQuery(route.query, request.url);
-      const served = route.method === "GET" ? route : { ...route, maxBytes };
+      const takesFiles = route.method !== "GET" && route.maxBytes !== undefined;
+      const served = takesFiles ? { ...route, maxBytes } : route;
       return await perform(served, { deps, request, params, query, caller, address });
     } catch (error) {
       const explained = deps.store.files?.explain(error) ?? error;

@@ -56,13 +56,14 @@ export class OwnProcess implements Transport {
       const content = await contentCalls(here, opened);
       const { examineSettings } = await import("../../config/load.ts");
       const file = options.config ?? configFileOf(dir);
+      const examined = once(() => examineSettings({ file, env, cwd }));
       const operations = await operationsWithoutGateway({
         store,
         clock: systemClock,
         version,
         content,
-        settings: once(() => examineSettings({ file, env, cwd }).settings),
-        knownNames: () => knownNames(options, dir, terminal),
+        settings: () => examined().settings,
+        knownNames: () => knownNames(options, dir, terminal, examined),
         noGateway: `no gateway runs on ${dir}, which would have to do it`,
       });
       return new OwnProcess(operations, opened);

@@ -118,7 +118,6 @@ export function storedReports({ read, fold, compareCosts }: ReportQueries, entri
     compareCosts,
 
     attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
-    attemptSums: async (...days) => (await Array.fromAsync(attemptPages(read, ...days))).flat(),
   };
 }
 

@@ -22,13 +22,15 @@ testEachStore(
       { ...uncharged, provider: "anthropic", day: 20_000 },
     ]);
     await store.recordOutcomes(endings);
-    expect(await store.reports.attemptSums("openai", 20_000, 20_001)).toEqual([
+    expect((await Array.fromAsync(store.reports.attemptPages("openai", 20_000, 20_001))).flat()).toEqual([
       { ...other, day: 20_000 },
       { ...times(3, uncharged), day: 20_000 },
       { ...uncharged, day: 20_001 },
     ]);
-    expect(await store.reports.attemptSums("openai", 19_000, 19_999)).toEqual([]);
-    expect(await store.reports.attemptSums(served.credential, 0, 30_000)).toEqual([]);
+    expect((await Array.fromAsync(store.reports.attemptPages("openai", 19_000, 19_999))).flat()).toEqual([]);
+    expect((await Array.fromAsync(store.reports.attemptPages(served.credential, 0, 30_000))).flat()).toEqual(
+      [],
+    );
     await store.close();
   },
 );

@@ -33,7 +33,10 @@ export async function factsOf(store: Store): Promise<unknown> {
     byKey: await reports.usageByAll(["key", "model", "provider"], range),
     byHour: await reports.usageInSteps({ ...range, stepMs: hourMs }),
     latency: await reports.latencyInSteps({ ...range, stepMs: dayMs }),
-    attempts: [await reports.attemptSums("demo", ...days), await reports.attemptSums("dead", ...days)],
+    attempts: [
+      (await Array.fromAsync(reports.attemptPages("demo", ...days))).flat(),
+      (await Array.fromAsync(reports.attemptPages("dead", ...days))).flat(),
+    ],
   };
   const text = JSON.stringify(facts, (_, value) => (typeof value === "bigint" ? String(value) : value));
   return JSON.parse(text);

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { CapsBody, IssuedKeyView, KeyChangesBody, KeyView } from "../../../admin/key-terms/schema.ts";
+import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import { creditsFromNano } from "../../../base/money/money.ts";
@@ -11,8 +12,7 @@ import { newKeyConnect } from "../../connect/new-key.ts";
 import { argument, choiceOption, option, requiredOption } from "../../help.ts";
 import { keyOptions } from "../../key-options.ts";
 import { keyDocument, showKey } from "../../key-output.ts";
-import { knownNames } from "../../known-names.ts";
-import { segment } from "../../operations/client.ts";
+import { type OperationClient, segment } from "../../operations/client.ts";
 import { type EnteredCall, type OperationEntry, operation } from "../../operations/operation-command.ts";
 import { servedAddress } from "../../serve/files-for-commands.ts";
 import { Misuse } from "../../terminal/terminal.ts";
@@ -74,8 +74,13 @@ async function connectWith(
   const { env, cwd } = terminal;
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
   const address = client.address ?? servedAddress(dir);
-  const knownModels = knownNames(options, dir, terminal)?.models ?? [];
-  return newKeyConnect(given.client, issued, { address, knownModels });
+  return newKeyConnect(given.client, issued, { address, knownModels: await modelsOf(client) });
+}
+
+/** Empty with a configuration that cannot be read: the key was created, and must be shown. */
+async function modelsOf(client: OperationClient): Promise<readonly string[]> {
+  const models = await client.list<ModelBriefView>("/models/brief").catch(() => []);
+  return models.flatMap(({ id, aliases }) => [id, ...aliases]);
 }
 
 function checkMode({ mode, account, budget_tokens: budget, period, credit }: NewKeyFields): void {
