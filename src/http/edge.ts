@@ -138,7 +138,7 @@ export function createEdge(
 interface Side {
   readonly gateway: Gateway;
   readonly routes: readonly ServedRoute[];
-  /** Those that are turned on now. */
+  /** The routes that are turned on now. */
   readonly served: () => readonly ServedRoute[];
   readonly trusted: ReturnType<typeof currentProxies>;
   readonly cors: Cors;

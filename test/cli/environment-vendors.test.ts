@@ -102,7 +102,7 @@ describe("serve without a file, with keys in the environment", () => {
     await sluice.told("listening on");
     for (const line of [
       "MISTRAL_API_KEY is not used: it is empty",
-      "XAI_API_KEY is not used: it holds a key of a Sluice gateway",
+      "XAI_API_KEY is not used: it is a Sluice key, not the vendor's",
       "AZURE_OPENAI_API_KEY is not used: Azure OpenAI needs a configuration file; `sluice config init` writes one",
     ])
       expect(sluice.output).toContain(line);

@@ -90,7 +90,7 @@ test.each([
       grant = { ...grant, [field]: page };
       const refused = await sluice(newPlace(), "login", origin, "--no-browser");
       expect(refused).toMatchObject({ code: 1, stdout: "" });
-      expect(refused.stderr).toContain(`the page to sign in on is not at ${origin}`);
+      expect(refused.stderr).toContain(`the sign-in page is not at ${origin}`);
       expect(refused.stderr).not.toContain("Open ");
       delete grant[field];
       grant["verification_uri"] ??= `${origin}/usage/device`;

@@ -57,7 +57,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect(held).toHaveLength(10);
       const refused = tried.find((one) => one instanceof GatewayError);
       expect(refused).toMatchObject({ code: "rate_limit_exceeded", retryAfterSeconds: 1 });
-      expect(String(refused)).toContain("all 10 requests in progress");
+      expect(String(refused)).toContain("its maximum of 10 requests in progress");
       expect(await hold(0, other)).toBeInstanceOf(Hold);
       const [settled, released] = held;
       await spend(gateways[(settled?.n ?? 0) % gateways.length], settled?.one as Hold, 1);

@@ -209,7 +209,7 @@ test("a key has no more requests in flight than it may, and the next one when on
   expect(await failed(third)).toEqual({
     status: 429,
     code: "rate_limit_exceeded",
-    message: expect.stringContaining("all 2 requests in progress"),
+    message: expect.stringContaining("its maximum of 2 requests in progress"),
   });
   await first.answer();
   expect((await chat(key)).status).toBe(200);

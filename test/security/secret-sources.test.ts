@@ -32,6 +32,8 @@ const environment = {
   TRACE_HEADER: "canary-trace-header-91bc",
   ALERT_URL: "http://127.0.0.1:1/canary-alert-address",
   ALERT_SECRET: "canary-alert-secret-1e1e",
+  FEED_URL: "http://127.0.0.1:1/canary-feed-address",
+  FEED_SECRET: "canary-feed-secret-7c7c",
   POOL_KEY: "canary-pool-key-4f1d",
   PROVIDER_HEADER: "canary-provider-header-5d5d",
   ENTRA_SECRET: "canary-entra-secret-0a0a",
@@ -123,6 +125,9 @@ content = true
 [alerts]
 url = "env:ALERT_URL"
 secret = "env:ALERT_SECRET"
+[feed]
+url = "env:FEED_URL"
+secret = "env:FEED_SECRET"
 [providers.openai]
 kind = "openai"
 base_url = "${provider.url}/v1"
@@ -293,6 +298,7 @@ test("every option that holds a secret is configured above", () => {
     ...["store.url", "store.password", "responses.encryption_key", "content.key"],
     ...["admin.token", "admin.oidc.client_secret"],
     ...["tracing.otlp_endpoint", "tracing.headers", "alerts.url", "alerts.secret"],
+    ...["feed.url", "feed.secret"],
   ]);
   for (const name of options) expect(config).toContain(`\n${name} = "`);
 });

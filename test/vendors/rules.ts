@@ -1,6 +1,6 @@
 /**
  * The rules about providers that tests must name, by their ids: what each vendor sends, wants and refuses. A test names the
- * rules that it proves at the start of its title, as in `"K01, K02: …"`.
+ * rules that it proves at the end of its title, as in `"… (K01, K02)"`, or at its start.
  */
 interface RuleFamily {
   readonly about: string;

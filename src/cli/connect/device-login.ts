@@ -72,7 +72,7 @@ export function operatorEndpoints(base: string): Endpoints {
   };
 }
 
-/** The page to sign in on must be the gateway's own: a browser is started with it. */
+/** The sign-in page must be the gateway's own, because a browser opens it. */
 export async function requestCode({ authorization }: Endpoints, clientId = keyClientId): Promise<DeviceCode> {
   const answer = await call(authorization, { client_id: clientId, device_name: hostname() });
   rejectProxy(answer, new URL(authorization).origin, new URL(authorization).pathname);

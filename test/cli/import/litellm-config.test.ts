@@ -135,7 +135,7 @@ describe("LiteLLM's config.yaml", () => {
       "openai/*: serves the models of the built-in catalog at list price, and no others",
       "film: Sluice has no route for mode video_generation",
       "cinema: an alias of film, which was not converted",
-      "litellm_settings.drop_params: Sluice names",
+      "litellm_settings.drop_params: the response headers list",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",
       "general_settings.database_url",
