@@ -86,7 +86,7 @@ export function createEdge(
 ): Elysia {
   const side = sideOf(gateway, servesInterface);
   const { served, trusted, cors } = side;
-  const turns = new LoopPacer(requestsPerIteration);
+  const pacer = new LoopPacer(requestsPerIteration);
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -100,7 +100,7 @@ export function createEdge(
       routes: guardPatterns(
         (request) => app.fetch(request),
         (request) => lastIfDraining(gateway, notFound(request, served())),
-        turns,
+        pacer,
       ),
       error: (error) => failed(error, "unknown"),
       idleTimeout: idleTimeoutSeconds,
@@ -109,7 +109,7 @@ export function createEdge(
     },
   });
   app.onError(({ error, request }) => failed(error, pathOf(request)));
-  guardTurns(app, side, turns);
+  pace(app, side, pacer);
   for (const route of side.routes) {
     app.route(route.method, route.path, ({ request }) => answer(app, side, request, route), {
       parse: "none",
@@ -156,17 +156,17 @@ function sideOf(gateway: Gateway, servesInterface: boolean): Side {
   };
 }
 
-/** Requests take turns, and those with a target or host that no route may see are rejected. */
-function guardTurns(app: Elysia, { gateway, trusted }: Side, turns: LoopPacer): void {
-  /** Requests whose turn it is when they come here again. */
+/** Requests are paced, and those with a target or host that no route may see are rejected. */
+function pace(app: Elysia, { gateway, trusted }: Side, pacer: LoopPacer): void {
+  /** Requests that have waited when they come here again. */
   const waited = new WeakSet<Request>();
   const documentRejection = documentLimit(gateway.clock, (request) =>
     addressOn(app.server, request, trusted()),
   );
   app.onBeforeHandle(({ request, params, route }) => {
-    if (!turns.take() && !waited.delete(request)) {
+    if (!pacer.take() && !waited.delete(request)) {
       waited.add(request);
-      return turns.turn().then(() => app.fetch(request));
+      return pacer.wait().then(() => app.fetch(request));
     }
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem =

@@ -19,9 +19,9 @@ const maxSegments = 12;
  * and would pass on a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
  * these patterns make it cut the path into segments. What it cannot cut (`//`, or too many segments) is never routed.
  */
-export function guardPatterns(route: Handler, notFound: Handler, turns: LoopPacer): Record<string, Handler> {
-  const guard = guarded(route, turns);
-  const patterns: Record<string, Handler> = { "/*": guarded(notFound, turns) };
+export function guardPatterns(route: Handler, notFound: Handler, pacer: LoopPacer): Record<string, Handler> {
+  const guard = guarded(route, pacer);
+  const patterns: Record<string, Handler> = { "/*": guarded(notFound, pacer) };
   let pattern = "";
   for (let index = 0; index < maxSegments; index += 1) {
     pattern += `/:s${index}`;
@@ -32,7 +32,7 @@ export function guardPatterns(route: Handler, notFound: Handler, turns: LoopPace
   return patterns;
 }
 
-function guarded(handle: Handler, turns: LoopPacer): Handler {
+function guarded(handle: Handler, pacer: LoopPacer): Handler {
   const answer: Handler = (request) => {
     const problem = targetProblem(request);
     if (problem !== null) {
@@ -42,7 +42,7 @@ function guarded(handle: Handler, turns: LoopPacer): Handler {
     makeUrlAbsolute(request);
     return handle(request);
   };
-  return (request) => (turns.take() ? answer(request) : turns.turn().then(() => answer(request)));
+  return (request) => (pacer.take() ? answer(request) : pacer.wait().then(() => answer(request)));
 }
 
 /** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */

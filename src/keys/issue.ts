@@ -14,7 +14,7 @@ export interface KeySpec extends KeyUpdate {
   /** The account to bill. Absent: a new account for this key alone. */
   readonly accountId?: string | undefined;
   /** Makes the key's own account postpaid. */
-  readonly isOpen?: boolean | undefined;
+  readonly isPostpaid?: boolean | undefined;
   readonly caps?: readonly CapLimit[] | undefined;
   /** Fails with `changed` if anything was changed since this revision. */
   readonly sinceRevision?: number | undefined;
@@ -35,7 +35,7 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     ...attributesOf(spec),
     id,
     accountId: spec.accountId ?? ownAccountId(id),
-    isOpen: spec.isOpen ?? false,
+    isPostpaid: spec.isPostpaid ?? false,
     isClosed: false,
     accountContent: null,
     accountTags: null,

@@ -89,7 +89,7 @@ export class KeyRing {
 /** Whether a key's record has the account's current terms. */
 function hasTermsOf(key: KeyRecord, account: AccountRecord): boolean {
   return (
-    key.isOpen === account.isOpen &&
+    key.isPostpaid === account.isPostpaid &&
     key.isClosed === (account.closedAtMs !== null) &&
     key.budgetTokens === account.budgetTokens &&
     key.period === account.period &&
@@ -100,8 +100,8 @@ function hasTermsOf(key: KeyRecord, account: AccountRecord): boolean {
 }
 
 function withTermsOf(key: KeyRecord, account: AccountRecord): KeyRecord {
-  const { isOpen, closedAtMs, budgetTokens, period, content, tags, tpmLimits } = account;
-  const terms = { isOpen, isClosed: closedAtMs !== null, budgetTokens, period };
+  const { isPostpaid, closedAtMs, budgetTokens, period, content, tags, tpmLimits } = account;
+  const terms = { isPostpaid, isClosed: closedAtMs !== null, budgetTokens, period };
   return { ...key, ...terms, accountContent: content, accountTags: tags, accountTpmLimits: tpmLimits };
 }
 

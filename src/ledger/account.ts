@@ -33,7 +33,7 @@ export interface ReplacedCaps {
 }
 
 /** The part of an account's record that its arithmetic needs. */
-export type AccountTerms = Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
+export type AccountTerms = Pick<AccountRecord, "mode" | "isPostpaid" | "budgetTokens" | "period">;
 
 /**
  * One account in memory and all arithmetic on it. One or more keys are billed to it. Amounts are nano-credits for a
@@ -111,7 +111,7 @@ export class Account {
   /** Like `hold`, but returns the limit that denies it. */
   decide(amount: number, nowMs: number, caps: readonly Cap[]): HeldAmount | DeniedBy {
     assertAmount(amount, "hold");
-    const countedAtMs = this.turn(nowMs, caps);
+    const countedAtMs = this.advance(nowMs, caps);
     const denied = this.#deniedBy(amount, caps);
     if (denied !== null) return denied;
     const hold = { amount, periodStartMs: this.#periodStartMs, countedAtMs };
@@ -157,7 +157,7 @@ export class Account {
     const payable = Math.min(cost - waived, this.#affordable(hold));
     let covered = payable;
     for (const cap of caps) covered = Math.min(covered, cap.affordable(hold));
-    const charged = this.terms.isOpen ? payable : covered;
+    const charged = this.terms.isPostpaid ? payable : covered;
     this.release(hold, caps);
     this.#posted -= charged;
     if (hold.periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
@@ -177,7 +177,7 @@ export class Account {
     waived = 0,
   ): SettleParts {
     if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
-    for (const cap of caps) cap.turn(hold.countedAtMs);
+    for (const cap of caps) cap.advance(hold.countedAtMs);
     return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps, waived);
   }
 
@@ -215,10 +215,10 @@ export class Account {
   }
 
   /** Moves on to the current periods. Returns the time at which a hold counts, which never goes back. */
-  turn(nowMs: number, caps: readonly Cap[] = []): number {
+  advance(nowMs: number, caps: readonly Cap[] = []): number {
     let countedAtMs = Math.max(nowMs, this.#countedAtMs);
     for (const cap of caps) countedAtMs = Math.max(countedAtMs, cap.periodStartMs);
-    for (const cap of caps) cap.turn(countedAtMs);
+    for (const cap of caps) cap.advance(countedAtMs);
     if (this.terms.mode === "credit") return countedAtMs;
     const startMs = periodStart(this.terms.period, countedAtMs);
     if (startMs > this.#periodStartMs) this.#startPeriod(startMs);
@@ -230,7 +230,7 @@ export class Account {
    * clients do not plan with it.
    */
   remaining(): number {
-    return this.terms.isOpen ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
+    return this.terms.isPostpaid ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
   }
 
   periodEnd(nowMs: number): number | null {
@@ -244,7 +244,7 @@ export class Account {
   }
 
   #balance(): number {
-    if (this.terms.isOpen) return this.#posted + maxDebtNano;
+    if (this.terms.isPostpaid) return this.#posted + maxDebtNano;
     if (this.terms.mode === "credit") return this.#posted;
     const { budgetTokens } = this.terms;
     return budgetTokens === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetTokens - this.#periodUsed);
@@ -275,7 +275,7 @@ export class Account {
     const isCredit = mode === "credit";
     return {
       bound: isCredit ? "balance" : "budget",
-      isPostpaid: this.terms.isOpen,
+      isPostpaid: this.terms.isPostpaid,
       period: isCredit || period === "none" ? null : period,
       models: null,
       limit: isCredit ? null : budgetTokens,

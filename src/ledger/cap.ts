@@ -103,7 +103,7 @@ export class Cap {
   }
 
   /** Only moves forward, so that setting the clock back grants nothing twice. */
-  turn(countedAtMs: number): void {
+  advance(countedAtMs: number): void {
     const startMs = periodStart(this.record.period, countedAtMs);
     if (startMs <= this.#periodStartMs) return;
     this.#periodStartMs = startMs;
@@ -145,7 +145,7 @@ export class Cap {
   /** A charge of an earlier period changes nothing. A charge of a later one, from before a crash, starts that period. */
   charge(charged: number, countedAtMs: number): void {
     this.counted?.group.keep(this);
-    this.turn(countedAtMs);
+    this.advance(countedAtMs);
     if (periodStart(this.record.period, countedAtMs) === this.#periodStartMs) this.#used += charged;
   }
 

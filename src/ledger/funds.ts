@@ -139,7 +139,7 @@ export class Funds {
     for (const hold of this.#open) {
       this.account(hold.accountId).reserve(hold);
       for (const cap of this.#capsFor(hold)) {
-        cap.turn(hold.countedAtMs);
+        cap.advance(hold.countedAtMs);
         cap.reserve(hold);
       }
     }
@@ -181,7 +181,8 @@ export class Funds {
       for (const cap of this.#capsFor(charge).filter(isNew)) cap.charge(charge.charged, charge.countedAtMs);
     const open = Array.from(this.#open);
     // The operator's clock may still have been in an earlier period.
-    for (const hold of open) for (const cap of this.#capsFor(hold).filter(isNew)) cap.turn(hold.countedAtMs);
+    for (const hold of open)
+      for (const cap of this.#capsFor(hold).filter(isNew)) cap.advance(hold.countedAtMs);
     for (const hold of open) for (const cap of this.#capsFor(hold).filter(isNew)) cap.reserve(hold);
   }
 
@@ -209,7 +210,7 @@ export class Funds {
       }
       const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.covers(countedModels(hold)));
       // The operator's clock may still have been in an earlier period.
-      for (const hold of open) made.turn(hold.countedAtMs);
+      for (const hold of open) made.advance(hold.countedAtMs);
       for (const hold of open) made.reserve(hold);
       return made;
     });

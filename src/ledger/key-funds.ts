@@ -130,15 +130,15 @@ export class KeyFunds {
 
   summary(nowMs: number): AccountSummary {
     const { account } = this;
-    const { mode, isOpen, budgetTokens } = account.terms;
+    const { mode, isPostpaid, budgetTokens } = account.terms;
     const caps = [...account.caps, ...this.caps];
-    const countedAtMs = account.turn(nowMs);
+    const countedAtMs = account.advance(nowMs);
     const remaining = account.remaining();
     const isCredit = mode === "credit";
     const exact = this.#exactSums(nowMs);
     return {
       mode,
-      isOpen,
+      isPostpaid,
       caps: caps.map((cap) => cap.state(countedAtMs)),
       posted: isCredit ? account.posted : 0,
       held: isCredit ? account.held : 0,

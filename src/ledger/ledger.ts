@@ -144,7 +144,7 @@ export class Ledger implements Accounts {
   remaining(hold: Hold): number {
     const account = this.#funds.account(hold.accountId);
     const caps = this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId);
-    account.turn(this.#now(), caps);
+    account.advance(this.#now(), caps);
     let lowest = account.remaining();
     for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
     return lowest;
@@ -203,7 +203,7 @@ export class Ledger implements Accounts {
     return true;
   }
 
-  /** A caller can turn periods to this time, even if nothing is charged in them. */
+  /** A caller can move periods on to this time, even if nothing is charged in them. */
   #now(): number {
     const nowMs = this.#clock.wallMs();
     if (nowMs > this.#latestMs) this.#latestMs = nowMs;

@@ -8,7 +8,7 @@ import type { KeyMode } from "../store/store.ts";
 export interface AccountSummary {
   readonly mode: KeyMode;
   /** Postpaid: `posted` can be below 0, and `available` is infinite. */
-  readonly isOpen: boolean;
+  readonly isPostpaid: boolean;
   /** The account's caps, then the key's own. */
   readonly caps: readonly BoundState[];
   /** In nano-credits and 0 for token-budget keys, up to `lastCostNano`. */

@@ -34,7 +34,7 @@ export interface AccountRecord {
   readonly mode: KeyMode;
   readonly label: string | null;
   /** Postpaid: needs no balance, and `posted` can fall below 0. */
-  readonly isOpen: boolean;
+  readonly isPostpaid: boolean;
   /** Its keys are rejected from this time on; null while it is in use. */
   readonly closedAtMs: number | null;
   readonly budgetTokens: number | null;
@@ -56,7 +56,7 @@ export type AccountChanges = Partial<
   Pick<
     AccountRecord,
     | "label"
-    | "isOpen"
+    | "isPostpaid"
     | "closedAtMs"
     | "budgetTokens"
     | "period"

@@ -12,7 +12,7 @@ type KeyColumnType = "text" | "json" | "int" | "int8";
 export interface KeyColumn {
   readonly field: Exclude<
     keyof KeyRecord,
-    "caps" | "isOpen" | "isClosed" | "accountContent" | "accountTags" | "accountTpmLimits"
+    "caps" | "isPostpaid" | "isClosed" | "accountContent" | "accountTags" | "accountTpmLimits"
   >;
   readonly column: string;
   readonly type: KeyColumnType;
@@ -66,10 +66,10 @@ export interface NumberedKey {
 type JsonField = "models" | "tpmLimits" | "tags" | "accountTpmLimits" | "accountTags";
 
 export interface KeyRow
-  extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed" | "tools" | "userHeaders"> {
+  extends Omit<KeyRecord, JsonField | "caps" | "isPostpaid" | "isClosed" | "tools" | "userHeaders"> {
   readonly no: number;
   readonly accountNo: number;
-  readonly isOpen: number | boolean;
+  readonly isPostpaid: number | boolean;
   readonly isClosed: number | boolean;
   readonly tools: number;
   readonly userHeaders: number;
@@ -90,13 +90,13 @@ const termColumns = [...selected("keys", keyColumns), ...selected("accounts", ac
 
 export const selectKeys = `
 SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", accounts.mode,
-  accounts.is_open AS "isOpen", accounts.closed_at_ms IS NOT NULL AS "isClosed", accounts.account_content AS "accountContent",
+  accounts.is_open AS "isPostpaid", accounts.closed_at_ms IS NOT NULL AS "isClosed", accounts.account_content AS "accountContent",
   accounts.account_tags AS "accountTags", accounts.account_tpm_limits AS "accountTpmLimits",
   ${selectCaps("keys")} AS "caps",
   keys.created_at_ms::float8 AS "createdAtMs", ${termColumns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;
 
-export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: KeyRow): NumberedKey {
+export function keyFromRow({ no, accountNo, caps, isPostpaid, isClosed, ...row }: KeyRow): NumberedKey {
   return {
     no,
     accountNo,
@@ -108,7 +108,7 @@ export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: Ke
       accountTpmLimits: parsed<TpmLimit[]>(row.accountTpmLimits),
       accountTags: parsed<Tags>(row.accountTags),
       caps: capsFrom(caps),
-      isOpen: Boolean(isOpen),
+      isPostpaid: Boolean(isPostpaid),
       isClosed: Boolean(isClosed),
       tools: row.tools === 1,
       userHeaders: row.userHeaders === 1,

@@ -191,7 +191,7 @@ export interface TokenVerdict {
 }
 
 export interface AccountState {
-  readonly terms: Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
+  readonly terms: Pick<AccountRecord, "mode" | "isPostpaid" | "budgetTokens" | "period">;
   readonly totals: Totals;
   readonly held: number;
   readonly keyCaps: readonly CapState[];

@@ -32,9 +32,9 @@ export interface SessionCharge {
 
 export interface KeyRecord extends KeyAttributes {
   readonly id: string;
-  /** The account to bill. `mode`, `budgetTokens`, `period`, `isOpen` and `isClosed` are the account's. */
+  /** The account to bill. `mode`, `budgetTokens`, `period`, `isPostpaid` and `isClosed` are the account's. */
   readonly accountId: string;
-  readonly isOpen: boolean;
+  readonly isPostpaid: boolean;
   readonly isClosed: boolean;
   /** The account's own `content`, `tags` and `tpmLimits`. */
   readonly accountContent: ContentLevel | null;
@@ -61,7 +61,7 @@ export type KeyChanges = Partial<
     | "accountId"
     | "mode"
     | "createdAtMs"
-    | "isOpen"
+    | "isPostpaid"
     | "isClosed"
     | "accountContent"
     | "accountTags"

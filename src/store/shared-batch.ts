@@ -21,7 +21,7 @@ import type { ValueCapRecord, ValueTotals } from "./value-cap-records.ts";
 
 /** An account whose row is locked until the batch is written. */
 export interface LockedAccount
-  extends Pick<AccountRecord, "id" | "mode" | "isOpen" | "budgetTokens" | "period">,
+  extends Pick<AccountRecord, "id" | "mode" | "isPostpaid" | "budgetTokens" | "period">,
     Omit<AccountTotals, "accountId" | "purchased" | "used" | "purchasedDigits"> {
   readonly no: number;
   readonly isClosed: boolean;

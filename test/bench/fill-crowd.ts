@@ -41,7 +41,7 @@ export async function fillCrowd(dir: string, count: number, requests = count): P
 async function insertAccounts(store: Store, count: number): Promise<string> {
   const terms = {
     mode: "credit",
-    isOpen: false,
+    isPostpaid: false,
     closedAtMs: null,
     budgetTokens: null,
     period: "none",

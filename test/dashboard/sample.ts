@@ -97,7 +97,7 @@ export async function fillSample(dir: string, clock = systemClock): Promise<void
     const { account } = await createAccount(context, {
       mode: "credit",
       label: "Product teams",
-      isOpen: true,
+      isPostpaid: true,
       caps: [
         { amount: 400, period: "month", models: null },
         { amount: 4, period: "day", models: "claude-*" },

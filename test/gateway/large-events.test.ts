@@ -124,7 +124,7 @@ test("a client that leaves while a large event is parsed is charged for what cam
 });
 
 test("the parts of a large event are relayed each in a turn of its own", async () => {
-  const turns = spyOn(LoopPacer.prototype, "turn");
+  const turns = spyOn(LoopPacer.prototype, "wait");
   const long = "canal ".repeat(400_000);
   for (const pair of [pairs[0], pairs[5]]) {
     turns.mockClear();
@@ -148,7 +148,7 @@ test("what follows much text is relayed in a turn of its own, because an end may
 });
 
 test("a whole answer of many megabytes is copied in many turns", async () => {
-  const turns = spyOn(LoopPacer.prototype, "turn");
+  const turns = spyOn(LoopPacer.prototype, "wait");
   const [pair] = pairs;
   const long = "canal ".repeat(2 * 1024 * 1024);
   const answer = wholeAnswer("chat", { text: long, usage: usageOf("chat", 100, 20) });

@@ -115,7 +115,7 @@ test("a client that leaves while its large body waits is neither read nor charge
 });
 
 test("a large text is shared in several turns, wherever its characters are cut", async () => {
-  const turns = spyOn(LoopPacer.prototype, "turn");
+  const turns = spyOn(LoopPacer.prototype, "wait");
   for (const text of ["", "x", "é€"].map((start) => start + "🦊".repeat(5_000_000))) {
     turns.mockClear();
     expect(Buffer.from(text).equals(await shareText(text))).toBe(true);

@@ -16,7 +16,7 @@ test("turns that are stored as they came are split a few at a time, however shor
     endBytes: body.length,
     recording: null,
   });
-  const pauses = spyOn(largeBodyPacer, "turn");
+  const pauses = spyOn(largeBodyPacer, "wait");
   const turns = await opened(
     Array.from({ length: 200 }, (_, no) => turn(no)),
     {

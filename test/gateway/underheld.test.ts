@@ -62,7 +62,7 @@ describe("a table of digits, many times at once,", () => {
   for (const [what, spec] of Object.entries({
     "a cap of 0.6 a day": { mode: "credit", creditNano: credits(10), caps: [capped] },
     "a balance": { mode: "credit", creditNano: credits(0.6) },
-    "a cap of a postpaid account": { mode: "credit", isOpen: true, caps: [capped] },
+    "a cap of a postpaid account": { mode: "credit", isPostpaid: true, caps: [capped] },
   } satisfies Record<string, KeySpec>)) {
     test(`is held at what it costs under ${what}`, async () => {
       world.provider.script(said);

@@ -95,7 +95,7 @@ export class World implements AsyncDisposable {
 
   /** Postpaid. */
   async openCaller(): Promise<Caller> {
-    return this.#caller({ mode: "credit", isOpen: true });
+    return this.#caller({ mode: "credit", isPostpaid: true });
   }
 
   async tokenCaller(budgetTokens: number, terms: { readonly tools?: boolean } = {}): Promise<Caller> {

@@ -47,11 +47,11 @@ describe("the key ring", () => {
     const { key, secret } = await issueKey(operator, clock, { mode: "credit", accountId: from.id });
     const { revision, keys } = await operator.load();
     const ring = new KeyRing(clock, keys);
-    await operator.updateAccount(to.id, { isOpen: true });
+    await operator.updateAccount(to.id, { isPostpaid: true });
     await operator.updateAccount(from.id, { closedAtMs: clock.wallMs() });
     await operator.moveKey(key.id, to.id, clock.wallMs());
     ring.apply(await operator.changesSince(revision));
-    expect(ring.find(secret)).toMatchObject({ accountId: to.id, isOpen: true, isClosed: false });
+    expect(ring.find(secret)).toMatchObject({ accountId: to.id, isPostpaid: true, isClosed: false });
     expect(ring.find(secret)).toEqual(await operator.findKey(key.id));
     await operator.close();
   });

@@ -6,7 +6,7 @@ import { emptyAccount } from "../../src/store/records.ts";
 
 const today = Date.UTC(2026, 10, 18);
 const tomorrow = today + msPerDay;
-const credit: AccountTerms = { mode: "credit", isOpen: false, budgetTokens: null, period: "none" };
+const credit: AccountTerms = { mode: "credit", isPostpaid: false, budgetTokens: null, period: "none" };
 
 function accountOf(terms: AccountTerms, posted = 0): Account {
   return new Account(terms, { ...emptyAccount("acc_1"), posted, purchased: posted });
@@ -40,7 +40,7 @@ test("what an operator takes away while it is held cannot be charged", () => {
 });
 
 test("a hold of a past period of a budget gives nothing back to the running one", () => {
-  const budget = accountOf({ mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" });
+  const budget = accountOf({ mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" });
   const old = budget.hold(60, today);
   const current = budget.hold(80, tomorrow);
   budget.release(old);
@@ -53,7 +53,7 @@ test("a hold of a past period of a budget gives nothing back to the running one"
 });
 
 test("a charge from before a crash begins the period of its hold, and is bounded by it", () => {
-  const budget = accountOf({ mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" });
+  const budget = accountOf({ mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" });
   const hold = { periodStartMs: tomorrow, countedAtMs: tomorrow };
   expect(budget.settleInterrupted(130, hold)).toEqual({ charged: 100, owed: 0, overrun: 30 });
   expect(budget.sums).toMatchObject({ periodStartMs: tomorrow, periodUsed: 100 });
@@ -62,7 +62,7 @@ test("a charge from before a crash begins the period of its hold, and is bounded
 test("a charge from before a crash begins the periods of its caps, and is bounded by them", () => {
   const cap = dailyCap(today);
   const hold = { periodStartMs: 0, countedAtMs: tomorrow };
-  const settled = accountOf({ ...credit, isOpen: true }).settleInterrupted(130, hold, [cap]);
+  const settled = accountOf({ ...credit, isPostpaid: true }).settleInterrupted(130, hold, [cap]);
   expect(settled).toEqual({ charged: 130, owed: 30, overrun: 0 });
   expect(cap.sums).toMatchObject({ periodStartMs: tomorrow, used: 130 });
 });
@@ -73,7 +73,7 @@ test("what other holds have reserved above a balance that was lowered takes noth
   account.credit(-20);
   expect(account.settle(hold, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
 
-  const terms = { mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" } as const;
+  const terms = { mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" } as const;
   const budget = accountOf(terms);
   const [held] = [budget.hold(60, today), budget.hold(30, today)];
   budget.terms = { ...terms, budgetTokens: 50 };
@@ -91,7 +91,7 @@ test("from a balance below nothing, nothing is charged, and nothing is given bac
 });
 
 test("a hold that is settled counts from when it was made, whatever the clock says then", () => {
-  const budget = accountOf({ mode: "token_budget", isOpen: false, budgetTokens: 100, period: "day" });
+  const budget = accountOf({ mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" });
   const hold = budget.hold(10, tomorrow);
   const totals = { ...emptyAccount("acc_1"), posted: 0, purchased: 0 };
   budget.recount(totals);

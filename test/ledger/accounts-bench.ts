@@ -51,7 +51,7 @@ export async function addAccount(
     id: newId("acc_"),
     mode: "credit",
     label: null,
-    isOpen: false,
+    isPostpaid: false,
     closedAtMs: null,
     budgetTokens: null,
     period: "none",

@@ -63,7 +63,7 @@ test("what is raised for a day counts on that day alone", () => {
   expect([cap.denies(30), cap.denies(31)]).toEqual([null, "too_little"]);
   expect(cap.state(today)).toMatchObject({ limit: 130, extra: 30, left: 30 });
   expect(cap.state(tomorrow)).toMatchObject({ limit: 100, extra: 0, left: 100 });
-  cap.turn(tomorrow);
+  cap.advance(tomorrow);
   cap.charge(100, tomorrow);
   expect(cap.denies(1)).toBe("used_up");
 });

@@ -87,7 +87,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
 
     test("of two caps that begin anew together the key's is named", async () => {
       await using bench = await open(1);
-      const account = await addAccount(bench, { isOpen: true, caps: [cap(100, "day")] });
+      const account = await addAccount(bench, { isPostpaid: true, caps: [cap(100, "day")] });
       const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day")] });
       await bench.refresh();
       const [gateway] = bench.gateways;
@@ -97,7 +97,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
 
     test("a hold above what a cap has left is told how much that is, of which cap, and until when", async () => {
       await using bench = await open(1);
-      const account = await addAccount(bench, { isOpen: true });
+      const account = await addAccount(bench, { isPostpaid: true });
       const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(3 * credit, "day")] });
       await bench.refresh();
       const [gateway] = bench.gateways;
@@ -112,7 +112,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
 
     test("a cap of 3 on each key: never more than 3 of one, and 3 of each", async () => {
       await using bench = await open(4);
-      const account = await addAccount(bench, { isOpen: true });
+      const account = await addAccount(bench, { isPostpaid: true });
       const keys = await addKeys(bench, account, 10, { caps: [cap(300, "day")] });
       await bench.refresh();
       const { gateways } = bench;
@@ -133,7 +133,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
     test("a stream that began before midnight is charged to yesterday's cap, and today's is whole", async () => {
       await using bench = await open(1);
       const [gateway] = bench.gateways;
-      const account = await addAccount(bench, { isOpen: true });
+      const account = await addAccount(bench, { isPostpaid: true });
       const [key = keyRecord()] = await addKeys(bench, account, 1, {
         caps: [cap(100, "day"), cap(150, "month")],
       });
@@ -223,8 +223,8 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       await using bench = await open(1);
       const [gateway] = bench.gateways;
       const [account, other] = [
-        await addAccount(bench, { isOpen: true }),
-        await addAccount(bench, { isOpen: true }),
+        await addAccount(bench, { isPostpaid: true }),
+        await addAccount(bench, { isPostpaid: true }),
       ];
       const [key = keyRecord()] = await addKeys(bench, account, 1);
       await bench.refresh();
@@ -366,7 +366,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
     test("an open account needs no balance and owes what was spent; a closed one takes nothing more", async () => {
       await using bench = await open(1);
       const [gateway] = bench.gateways;
-      const account = await addAccount(bench, { isOpen: true });
+      const account = await addAccount(bench, { isPostpaid: true });
       const [key = keyRecord()] = await addKeys(bench, account, 1);
       await bench.refresh();
       await spend(gateway, await tryHold(gateway, key, 70), 70);

@@ -11,8 +11,8 @@ import { settlement } from "./fixtures.ts";
 const millionCredits = 1_000_000 * 1_000_000_000;
 
 async function openPostpaid(bench: AccountsBench) {
-  const account = await addAccount(bench, { isOpen: true });
-  const [key = keyRecord()] = await addKeys(bench, account, 1, { isOpen: true });
+  const account = await addAccount(bench, { isPostpaid: true });
+  const [key = keyRecord()] = await addKeys(bench, account, 1, { isPostpaid: true });
   await bench.refresh();
   const spend = async (amount: number, cost = amount) => {
     const hold = await tryHold(bench.gateways[0], key, amount);

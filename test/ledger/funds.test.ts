@@ -14,7 +14,7 @@ const account: AccountRecord = {
     label: null,
     createdAtMs: 0,
     mode: "token_budget",
-    isOpen: false,
+    isPostpaid: false,
     closedAtMs: null,
   },
   ...{

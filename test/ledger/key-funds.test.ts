@@ -7,7 +7,7 @@ import { emptyAccount, emptyKey } from "../../src/store/records.ts";
 const today = Date.UTC(2026, 10, 18);
 const yesterday = today - msPerDay;
 const tomorrow = today + msPerDay;
-const terms = { mode: "credit", isOpen: true, budgetTokens: null, period: "none" } as const;
+const terms = { mode: "credit", isPostpaid: true, budgetTokens: null, period: "none" } as const;
 
 function fundsOf(maxConcurrent: number | null = null): KeyFunds {
   const account = new Account(terms, emptyAccount("acc_1"));

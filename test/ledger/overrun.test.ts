@@ -21,7 +21,10 @@ async function open(
   caps: KeyRecord["caps"] = [],
 ) {
   const account = await addAccount(bench, terms, creditNano);
-  const [key = keyRecord()] = await addKeys(bench, account, 1, { isOpen: terms.isOpen ?? false, caps });
+  const [key = keyRecord()] = await addKeys(bench, account, 1, {
+    isPostpaid: terms.isPostpaid ?? false,
+    caps,
+  });
   await bench.refresh();
   return { account, key };
 }
@@ -52,7 +55,7 @@ for (const [where, openBench] of accountsKinds) {
   describe(`a cost above the hold, ${where},`, () => {
     test("is owed by a postpaid account, also above its cap, in an entry of its own", async () => {
       await using bench = await openBench(1);
-      const { account, key } = await open(bench, { isOpen: true, caps: [cap(limit, "day")] });
+      const { account, key } = await open(bench, { isPostpaid: true, caps: [cap(limit, "day")] });
       const [one, other] = [await hold(bench, key, 40), await hold(bench, key, 50)];
       expect(await settle(bench, one, 144)).toEqual({ charged: 144, overrun: 0 });
       expect(await entriesOf(bench)).toEqual([
@@ -96,7 +99,7 @@ for (const [where, openBench] of accountsKinds) {
 
     test("counts for a cap that is added later, and until that resets", async () => {
       await using bench = await openBench(1);
-      const { account, key } = await open(bench, { isOpen: true }, 0, [cap(limit, "day")]);
+      const { account, key } = await open(bench, { isPostpaid: true }, 0, [cap(limit, "day")]);
       await settle(bench, await hold(bench, key, 40), 130);
       const owner = { accountId: account.id };
       await bench.store.setCaps(owner, [cap(2 * limit, "day")], bench.clock.wallMs());

@@ -76,7 +76,7 @@ describe("after a crash", () => {
 
   testEachJournal("progress above the cap of a postpaid account is owed", async (database) => {
     await using bench = await openBench(database);
-    const key = await bench.addKey({ isOpen: true, caps: [cap(10, "day")] });
+    const key = await bench.addKey({ isPostpaid: true, caps: [cap(10, "day")] });
     const hold = holdFor(bench.ledger, key, 10);
     bench.ledger.progress(hold, costing(14));
     bench.ledger.journalProgress();

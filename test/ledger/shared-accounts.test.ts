@@ -54,7 +54,7 @@ function accountsOver(
       release: (id) => void calls.push(`release ${id}`),
       readAccounts: async (ids) =>
         ids.map((id) => ({
-          terms: { mode: "credit", isOpen: false, budgetTokens: null, period: "none" },
+          terms: { mode: "credit", isPostpaid: false, budgetTokens: null, period: "none" },
           totals: { ...emptyAccount(id), ...emptyKey(id), posted: 700, purchased: 700 },
           held: 60,
           keyCaps: [],

@@ -291,7 +291,7 @@ describe.each(accountsKinds)("caps by value, %s", (_, open) => {
   test("a cost above the hold is cut to what the caps still cover; a postpaid account owes it", async () => {
     const { opened, keys } = await bench();
     await using _ = opened;
-    const open = await addAccount(opened, { isOpen: true }, 0);
+    const open = await addAccount(opened, { isPostpaid: true }, 0);
     const [postpaid] = await addKeys(opened, open, 1);
     await opened.refresh();
     const { no } = await addCap(opened);

@@ -154,8 +154,8 @@ export class AccountModel {
   }
 
   get balance(): number {
-    const { isOpen, budgetTokens } = this.record;
-    if (isOpen) return Number.POSITIVE_INFINITY;
+    const { isPostpaid, budgetTokens } = this.record;
+    if (isPostpaid) return Number.POSITIVE_INFINITY;
     return this.isCredit ? this.posted : Math.max(0, (budgetTokens ?? 0) - this.periodUsed);
   }
 

@@ -229,7 +229,7 @@ export class AccountsModel {
       const more = cap.isCurrent(hold) ? Math.max(0, cap.left - this.heldOf(cap)) : 0;
       covered = Math.min(covered, hold.amount + more);
     }
-    const charged = account.record.isOpen ? payable : covered;
+    const charged = account.record.isPostpaid ? payable : covered;
     this.holds.delete(hold.id);
     account.posted -= charged;
     account.used += charged;

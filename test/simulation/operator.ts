@@ -19,10 +19,10 @@ const openingNano = 1_000;
 /** Two keys on a prepaid account, one on an open one, and three with budgets of their own. Some have caps. */
 export async function populate(store: Store, model: AccountsModel, nowMs: number): Promise<void> {
   const ids = [];
-  for (const isOpen of [false, true]) {
-    const [owner, others] = [keyRecord({ mode: "credit", isOpen }), isOpen ? 0 : 1];
+  for (const isPostpaid of [false, true]) {
+    const [owner, others] = [keyRecord({ mode: "credit", isPostpaid }), isPostpaid ? 0 : 1];
     const { accountId } = owner;
-    await store.insertKey(owner, isOpen ? 0 : openingNano);
+    await store.insertKey(owner, isPostpaid ? 0 : openingNano);
     ids.push(owner.id);
     for (let n = 0; n < others; n += 1) {
       const key = keyRecord({ mode: "credit", accountId });
@@ -46,7 +46,7 @@ export async function populate(store: Store, model: AccountsModel, nowMs: number
   }
   await learn(store, model, ids);
   for (const account of model.accounts.values()) {
-    if (account.isCredit && !account.record.isOpen) account.posted = openingNano;
+    if (account.isCredit && !account.record.isPostpaid) account.posted = openingNano;
   }
 }
 

@@ -25,7 +25,7 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id,
     accountId: ownAccountId(id),
-    isOpen: false,
+    isPostpaid: false,
     isClosed: false,
     accountContent: null,
     accountTags: null,

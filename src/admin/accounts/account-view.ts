@@ -105,7 +105,7 @@ function accountView(
     id: account.id,
     mode,
     label: account.label,
-    postpaid: account.isOpen,
+    postpaid: account.isPostpaid,
     status: account.closedAtMs === null ? "active" : "closed",
     created_at: iso(account.createdAtMs),
     credit: mode === "credit" ? creditDocument(totals) : null,

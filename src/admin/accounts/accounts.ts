@@ -15,7 +15,7 @@ export interface AccountSpec {
   readonly creditNano?: number | undefined;
   readonly budgetTokens?: number | null | undefined;
   readonly period?: BudgetPeriod | undefined;
-  readonly isOpen?: boolean | undefined;
+  readonly isPostpaid?: boolean | undefined;
   readonly caps?: readonly WrittenCap[] | undefined;
   readonly keyCaps?: readonly WrittenCap[] | undefined;
   readonly content?: ContentLevel | null | undefined;
@@ -38,7 +38,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
     id: newId("acc_"),
     mode,
     label: spec.label ?? null,
-    isOpen: spec.isOpen ?? false,
+    isPostpaid: spec.isPostpaid ?? false,
     closedAtMs: null,
     budgetTokens: spec.budgetTokens ?? null,
     period: spec.period ?? (mode === "token_budget" ? "month" : "none"),
@@ -59,12 +59,12 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
 }
 
 function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
-  const { mode, isOpen, budgetTokens, period, label, content, tags, tpmLimits } = account;
+  const { mode, isPostpaid, budgetTokens, period, label, content, tags, tpmLimits } = account;
   if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
     const why = "a credit account has no token budget; set credit instead";
     throw invalidInput(why);
   }
-  if (mode === "token_budget" && isOpen) {
+  if (mode === "token_budget" && isPostpaid) {
     const why = "only credit accounts can be postpaid; a token budget without a limit is never used up";
     throw invalidInput(why);
   }

@@ -77,7 +77,7 @@ function updateFrom(body: AccountChangesBody): AccountUpdate {
     label: body.label,
     budgetTokens: body.budget_tokens,
     period: body.period,
-    isOpen: body.postpaid,
+    isPostpaid: body.postpaid,
     caps: capsFromBody(body.caps),
     keyCaps: capsFromBody(body.key_caps),
     content: body.content,

@@ -38,7 +38,7 @@ function rangeOf(month: string) {
 }
 
 function accountDocument(statement: AccountStatement): AccountStatementView {
-  const { accountId, label, mode, isOpen, opening, lines } = statement;
+  const { accountId, label, mode, isPostpaid, opening, lines } = statement;
   const isCredit = mode === "credit";
   const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : Number(value));
   const sumOf = (kind: StatementLine["kind"]) =>
@@ -49,7 +49,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
     account: accountId,
     label,
     mode,
-    postpaid: isOpen,
+    postpaid: isPostpaid,
     unit: isCredit ? "credits" : "tokens",
     opening: isCredit ? amount(opening) : null,
     charged: amount(sumOf("charge") + sumOf("overrun")),
@@ -58,7 +58,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
     total: amount(total),
     total_nano: isCredit ? Number(total) : null,
     closing: isCredit ? amount(closing) : null,
-    owed: isCredit && isOpen ? amount(closing < 0n ? -closing : 0n) : null,
+    owed: isCredit && isPostpaid ? amount(closing < 0n ? -closing : 0n) : null,
     lines: lines.map((line) => ({
       kind: line.kind,
       at: line.atMs === null ? null : iso(line.atMs),

@@ -20,7 +20,7 @@ export function creationDetail(key: KeyRecord, creditNano: number): string {
 
 function payer(key: KeyRecord, creditNano: number): string {
   if (key.accountId !== ownAccountId(key.id)) return key.accountId;
-  return key.isOpen ? "postpaid" : spendable(key, creditNano);
+  return key.isPostpaid ? "postpaid" : spendable(key, creditNano);
 }
 
 function spendable(
@@ -67,10 +67,10 @@ function attributeText(value: Exclude<KeyAttributes[keyof KeyAttributes], null>)
 
 /** The audit text of a new account: its credit, its caps, and the caps of its new keys. */
 export function accountCreationDetail(account: AccountRecord, creditNano: number): string {
-  const { mode, isOpen, caps, keyCaps, content, tags, tpmLimits } = account;
+  const { mode, isPostpaid, caps, keyCaps, content, tags, tpmLimits } = account;
   const parts = [
     mode,
-    isOpen ? "postpaid" : spendable(account, creditNano),
+    isPostpaid ? "postpaid" : spendable(account, creditNano),
     ...namedCaps("caps", caps, account),
     ...namedCaps("caps of new keys", keyCaps, account),
     ...(content === null ? [] : [`content ${content}`]),
@@ -97,9 +97,9 @@ export function accountUpdateDetail(before: AccountRecord, after: AccountRecord)
 }
 
 function terms(account: AccountRecord): Map<string, string> {
-  const { mode, isOpen, budgetTokens, period, caps, keyCaps, content, tags, tpmLimits } = account;
+  const { mode, isPostpaid, budgetTokens, period, caps, keyCaps, content, tags, tpmLimits } = account;
   return new Map([
-    ["postpaid", isOpen ? "yes" : "no"],
+    ["postpaid", isPostpaid ? "yes" : "no"],
     ["budget", String(budgetTokens ?? "none")],
     ["period", period],
     ["caps", capsText(caps, mode)],

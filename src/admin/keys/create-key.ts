@@ -40,8 +40,8 @@ export async function createKeyOn(
       mode === undefined ? "pass a mode or an account" : `the account's keys have mode ${mode}`,
     );
   }
-  const { creditNano, budgetTokens, period, isOpen } = spec;
-  const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isOpen;
+  const { creditNano, budgetTokens, period, isPostpaid } = spec;
+  const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isPostpaid;
   if (account !== null && isPaidItself) {
     throw invalidInput("set balance and budget on the account");
   }
@@ -51,7 +51,7 @@ export async function createKeyOn(
 
 function checkModeFields(spec: KeySpec): void {
   if (spec.mode === "token_budget") {
-    if (spec.isOpen) {
+    if (spec.isPostpaid) {
       throw invalidInput("a postpaid key is billed in credits; its mode is credit");
     }
     if (spec.creditNano === undefined) return;

@@ -52,7 +52,7 @@ export function summarizeKey(
     created_at: iso(key.createdAtMs),
     previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
     caps: capsOf("key_cap"),
-    postpaid: key.isOpen,
+    postpaid: key.isPostpaid,
     account_status: key.isClosed ? "closed" : "active",
     account_caps: capsOf("account_cap"),
     credit: isCredit ? creditDocument(account) : null,

@@ -123,7 +123,7 @@ function specOf({ mode, account, postpaid, credit, caps, ...attributes }: NewKey
     mode,
     account,
     creditNano,
-    isOpen: postpaid,
+    isPostpaid: postpaid,
     caps: capsFromBody(caps),
   };
 }

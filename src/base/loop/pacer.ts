@@ -26,7 +26,7 @@ export class LoopPacer {
     this.#free = free;
   }
 
-  /** Whether the caller may continue at once. Otherwise it has to wait for its turn. */
+  /** Whether the caller may continue at once. Otherwise it has to `wait`. */
   take(): boolean {
     if (this.#taken === this.#free || this.#waiting.length > 0) return false;
     // A few are counted over several iterations: noticing the end of each would take longer than they do.
@@ -36,7 +36,7 @@ export class LoopPacer {
   }
 
   /** Resolves in a later iteration. */
-  turn(): Promise<void> {
+  wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
     if (!this.#isRunning) void this.#run();
@@ -58,7 +58,7 @@ export class LoopPacer {
       do {
         this.#waiting.shift()?.();
         goneOn += 1;
-        // Let the caller that awaits the turn continue first.
+        // Let the caller that waits continue first.
         await null;
       } while (this.#waiting.length > 0 && goneOn < max && performance.now() < nowMs + this.#budgetMs);
     }

@@ -29,7 +29,7 @@ const client: ClientDialect = {
   route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
   operation: {
     operationId: "createResponse",
-    summary: "Create responses result",
+    summary: "Create a response",
     request: "ResponsesRequest",
     response: "ResponsesResponse",
     events: "Events named by their `type`, ended by `response.completed`, `.incomplete` or `.failed`.",

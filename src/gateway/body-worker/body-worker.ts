@@ -68,7 +68,7 @@ export class LargeBodies {
 
   /** The data of an event of a stream. */
   async parseEvent(data: string): Promise<ParsedEvent> {
-    await largeBodyPacer.turn();
+    await largeBodyPacer.wait();
     return this.runResponse(eventJob, data);
   }
 
@@ -85,7 +85,7 @@ export class LargeBodies {
     this.#queue.add({ message: { name, input }, owner, resolve: settle, reject });
     if (this.#running === null) void this.#runAll();
     const result = await promise;
-    await largeBodyPacer.turn();
+    await largeBodyPacer.wait();
     return result;
   }
 

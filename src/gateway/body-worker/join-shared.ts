@@ -28,7 +28,7 @@ export async function shareText(text: string): Promise<Uint8Array> {
   const shared = sharedBytes(Buffer.byteLength(text));
   let length = 0;
   for (let at = 0, end = 0; at < text.length; at = end) {
-    await largeBodyPacer.turn();
+    await largeBodyPacer.wait();
     end = at + maxCopiedBytes;
     if (isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
     length += encoder.encodeInto(text.slice(at, end), shared.subarray(length)).written;
@@ -57,7 +57,7 @@ async function copyShared(pieces: Iterable<Uint8Array>, bytes: number): Promise<
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += maxCopiedBytes) {
       if (mayCopy <= 0) {
-        await largeBodyPacer.turn();
+        await largeBodyPacer.wait();
         mayCopy = maxCopiedBytes;
       }
       const part = piece.subarray(at, at + maxCopiedBytes);

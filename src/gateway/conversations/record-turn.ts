@@ -100,7 +100,7 @@ async function readEnded(
     const bytes = bytesOf(answer);
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }
-  await largeBodyPacer.turn();
+  await largeBodyPacer.wait();
   const read = await largeBodies.runResponse(endedJob, {
     bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),
     streamed: streamed === undefined ? null : { events: streamed.events },

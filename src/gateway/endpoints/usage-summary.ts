@@ -80,7 +80,7 @@ interface CreditStanding {
 /** A postpaid account has no balance, so its numbers come from the tightest cap. Without a cap, everything purchased is used. */
 function creditStanding(summary: AccountSummary): CreditStanding {
   const { exact, posted, held, available } = summary;
-  if (!summary.isOpen || summary.mode !== "credit") {
+  if (!summary.isPostpaid || summary.mode !== "credit") {
     return { purchased: exact.purchased, balance: posted, held, used: exact.used, remaining: available };
   }
   const cap = tightestCap(summary);
@@ -154,7 +154,7 @@ function explainCap(
 }
 
 function explainAccount(key: KeyRecord, summary: AccountSummary): string {
-  if (key.mode === "credit" && summary.isOpen) {
+  if (key.mode === "credit" && summary.isPostpaid) {
     return `The account is postpaid; ${creditsText(summary.lifetimeSpend)} credits spent with this key.`;
   }
   if (key.mode === "credit") {

@@ -54,7 +54,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   const estimated = await asking.meter.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
-  if (body.length >= largeBodyBytes) await largeBodyPacer.turn();
+  if (body.length >= largeBodyBytes) await largeBodyPacer.wait();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientDisconnected && exchange.outlivesClient) throw clientDisconnected();
   return respond(asking, answered, body);
@@ -106,7 +106,7 @@ function failureOf(cause: unknown): GatewayError {
 async function readableParts(asking: HeldMeteredCall, answered: AnsweredParts): Promise<AnsweredParts> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
-    await streamPacer.turn();
+    await streamPacer.wait();
     const reading = readResponses(asking, { ...answered, answers: [answer] });
     isReadable.push(
       await reading.then(

@@ -66,7 +66,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], head: 
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;
-      await largeBodyPacer.turn();
+      await largeBodyPacer.wait();
     }
     controller.end();
     end();

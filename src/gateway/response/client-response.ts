@@ -39,7 +39,7 @@ export async function respondWhole(pending: PendingResponse): Promise<Response> 
       : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(pending));
   await recordFacts(pending, whole, whole.body);
   await meter.settle("completed", usageEvidenceOf(pending, whole), 200, stored);
-  if (whole.body.length >= largeBodyBytes) await largeBodyPacer.turn();
+  if (whole.body.length >= largeBodyBytes) await largeBodyPacer.wait();
   return wholeResponse(pending, whole);
 }
 

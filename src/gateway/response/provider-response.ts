@@ -85,7 +85,7 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
   while (!collector.ended) {
     const chunk = await opened.read();
     if (chunk === null) break;
-    await streamPacer.turn();
+    await streamPacer.wait();
     call.exchange.taken.content?.upstreamResponse(chunk);
     bytes += chunk.length;
     if (bytes > maxProviderResponseBytes) throw malformedResponse("it is too large");

@@ -21,7 +21,7 @@ export async function recordResponse(
   exchange.taken.recorder = recorder;
   const bytes = bytesOf(answer);
   for (let at = 0; at < bytes.length; at += largeBodyBytes) {
-    if (at > 0) await largeBodyPacer.turn();
+    if (at > 0) await largeBodyPacer.wait();
     recorder.append(bytes.subarray(at, at + largeBodyBytes));
   }
   return recorder.finish({ status: 200, headers });

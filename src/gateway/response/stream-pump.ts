@@ -98,7 +98,7 @@ export class StreamPump implements GuardedStream, StreamSource {
       turnBytes += chunk.length;
       if (turnBytes > maxBytesPerTurn) {
         turnBytes = 0;
-        await streamPacer.turn();
+        await streamPacer.wait();
       }
       if (this.#state === "over") return;
       if (chunk.length > 0) this.#relay(chunk);
@@ -121,7 +121,7 @@ export class StreamPump implements GuardedStream, StreamSource {
       const parsed = await largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
       const piece = relayer.resume(parsed);
-      if (piece.length >= largeEventBytes) await largeBodyPacer.turn();
+      if (piece.length >= largeEventBytes) await largeBodyPacer.wait();
       await this.#write(piece);
       this.#cost.takeProducedIfMuch();
     }
@@ -130,7 +130,7 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   async #endBody(): Promise<void> {
     const relayer = this.#relayer;
-    if (relayer.isCollecting) await largeBodyPacer.turn();
+    if (relayer.isCollecting) await largeBodyPacer.wait();
     await this.#write(relayer.end());
     if (relayer.largeEvent !== null) {
       if (!(await this.#relayLarge())) return;
@@ -160,7 +160,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   /** False if the stream is over. */
   async #relayWaiting(chunk: Uint8Array): Promise<boolean> {
     this.#waiting = null;
-    await largeBodyPacer.turn();
+    await largeBodyPacer.wait();
     if (this.#state === "over") return false;
     this.#relayNow(chunk);
     return true;

@@ -23,7 +23,7 @@ export async function opened(
     bytes += each.body.length + (each.request?.length ?? 0);
     if (bytes >= maxBytesAtOnce) {
       bytes = 0;
-      await largeBodyPacer.turn();
+      await largeBodyPacer.wait();
     }
     const turn = await openTurn(each, responses.encryptionKey);
     if (turn !== null) turns.push(turn);

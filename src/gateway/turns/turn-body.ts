@@ -229,7 +229,7 @@ export async function openBody(
   if (key === null) return null;
   const steps = decrypting(body, { key, context: id, version: encrypted });
   let step = steps.next();
-  for (; step.done !== true; step = steps.next()) await largeBodyPacer.turn();
+  for (; step.done !== true; step = steps.next()) await largeBodyPacer.wait();
   return step.value;
 }
 

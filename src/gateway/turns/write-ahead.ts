@@ -38,7 +38,7 @@ export async function writeParts(
     if (sequence % partsPerTurn === 0) {
       await Promise.all(writing);
       writing = [];
-      await largeBodyPacer.turn();
+      await largeBodyPacer.wait();
     }
     writing.push(write({ recordingId: id, sequence, body: next.value }));
     bytes += next.value.length;

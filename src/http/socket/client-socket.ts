@@ -157,7 +157,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   ): Promise<void> {
     await before;
     const pacer = frame.length < quickBytes ? shortFramePacer : longFramePacer;
-    if (this.#connection !== null) await pacer.turn();
+    if (this.#connection !== null) await pacer.wait();
     if (this.#connection === null) return;
     const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
     const event = isLarge ? await this.#readLarge(frame) : readFrame(frame);

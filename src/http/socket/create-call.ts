@@ -118,11 +118,11 @@ export class CreateCall implements ClientCall, DirectController {
 
   async #sendLarge(piece: Piece, before: Promise<number> | null): Promise<number> {
     await before;
-    await largeBodyPacer.turn();
+    await largeBodyPacer.wait();
     let buffered = 0;
     for (const frame of this.#framesOf(piece)) {
       buffered = await this.#carrier.send([frame]);
-      if (frame.length >= largeEventBytes) await largeBodyPacer.turn();
+      if (frame.length >= largeEventBytes) await largeBodyPacer.wait();
     }
     return buffered;
   }

@@ -8,7 +8,7 @@ export interface AccountStatement {
   readonly accountId: string;
   readonly label: string | null;
   readonly mode: KeyMode;
-  readonly isOpen: boolean;
+  readonly isPostpaid: boolean;
   /** The sum of all earlier entries. Nano-credits or tokens, like all amounts here. */
   readonly opening: bigint;
   readonly lines: readonly StatementLine[];
@@ -45,9 +45,9 @@ export interface StatementQuery {
 }
 
 type LineRow = Omit<StatementLine, "amount"> & { readonly accountNo: number; readonly amount: string };
-type AccountRow = Omit<AccountStatement, "isOpen" | "opening" | "lines"> & {
+type AccountRow = Omit<AccountStatement, "isPostpaid" | "opening" | "lines"> & {
   readonly no: number;
-  readonly isOpen: number | boolean;
+  readonly isPostpaid: number | boolean;
 };
 
 /** Accounts with an entry in the range, and the requested one. Sums are text: they may exceed a double. */
@@ -60,12 +60,17 @@ export async function readStatements(
   const accounts = await readStated(read, [...byAccount.keys()], range.accountId);
   const openings = await readOpenings(read, range);
   const statements: AccountStatement[] = [];
-  for (const { no, isOpen, ...account } of accounts) {
+  for (const { no, isPostpaid, ...account } of accounts) {
     const shown = await mapInTurns(byAccount.get(no) ?? [], ({ accountNo: _, amount, ...line }) => ({
       ...line,
       amount: BigInt(amount),
     }));
-    statements.push({ ...account, isOpen: Boolean(isOpen), opening: openings.get(no) ?? 0n, lines: shown });
+    statements.push({
+      ...account,
+      isPostpaid: Boolean(isPostpaid),
+      opening: openings.get(no) ?? 0n,
+      lines: shown,
+    });
   }
   return statements;
 }
@@ -77,7 +82,7 @@ function readStated(
   accountId: string | undefined,
 ): Promise<readonly AccountRow[]> {
   return read<AccountRow>(
-    `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen" FROM accounts
+    `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isPostpaid" FROM accounts
     WHERE no = ANY ($1::int8[]) OR id = $2::text ORDER BY no`,
     [numbers, accountId ?? ""],
   );

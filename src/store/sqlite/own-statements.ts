@@ -17,8 +17,8 @@ export const sqliteStatements: OwnStatements = {
   },
 
   /** The minimum of `posted`. */
-  accountColumns({ mode, isOpen }) {
-    return { floor: ["int8", mode === "credit" && !isOpen ? 0 : Number.MIN_SAFE_INTEGER] };
+  accountColumns({ mode, isPostpaid }) {
+    return { floor: ["int8", mode === "credit" && !isPostpaid ? 0 : Number.MIN_SAFE_INTEGER] };
   },
 
   *insertCap(owner, { limit, period, models }, nowMs) {

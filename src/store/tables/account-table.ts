@@ -16,9 +16,9 @@ export interface NumberedAccount {
 }
 
 export interface AccountRow
-  extends Omit<AccountRecord, "isOpen" | "caps" | "keyCaps" | "tags" | "tpmLimits"> {
+  extends Omit<AccountRecord, "isPostpaid" | "caps" | "keyCaps" | "tags" | "tpmLimits"> {
   readonly no: number;
-  readonly isOpen: number | boolean;
+  readonly isPostpaid: number | boolean;
   readonly caps: string | null;
   readonly keyCaps: string | null;
   readonly tags: string | null;
@@ -26,18 +26,18 @@ export interface AccountRow
 }
 
 export const selectAccounts = `
-SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isOpen",
+SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isPostpaid",
   closed_at_ms::float8 AS "closedAtMs", budget_tokens::float8 AS "budgetTokens", accounts.period,
   accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", account_content AS "content",
   account_tags AS "tags", account_tpm_limits AS "tpmLimits", ${selectCaps("accounts")} AS "caps"
 FROM accounts`;
 
-export function accountFromRow({ no, isOpen, caps, ...fields }: AccountRow): NumberedAccount {
+export function accountFromRow({ no, isPostpaid, caps, ...fields }: AccountRow): NumberedAccount {
   return {
     no,
     account: {
       ...fields,
-      isOpen: Boolean(isOpen),
+      isPostpaid: Boolean(isPostpaid),
       caps: capsFrom(caps),
       keyCaps: parsed<CapLimit[]>(fields.keyCaps) ?? [],
       tags: parsed<Tags>(fields.tags),
@@ -48,10 +48,10 @@ export function accountFromRow({ no, isOpen, caps, ...fields }: AccountRow): Num
 
 /** The columns that an operator can change. */
 function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
-  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps, content, tags, tpmLimits } = account;
+  const { label, isPostpaid, closedAtMs, budgetTokens, period, keyCaps, content, tags, tpmLimits } = account;
   return {
     account_label: ["text", label],
-    is_open: ["int", isOpen ? 1 : 0],
+    is_open: ["int", isPostpaid ? 1 : 0],
     closed_at_ms: ["int8", closedAtMs],
     budget_tokens: ["int8", budgetTokens],
     period: ["text", period],
@@ -115,7 +115,7 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   if (changed.label !== account.label) yield* rejectTakenLabel(changed.label);
   yield* lockAccount(no);
   const owing = yield* query("SELECT 1 FROM accounts WHERE no = $1::int AND posted < 0", [no]);
-  if (account.isOpen && !changed.isOpen && owing.length > 0) {
+  if (account.isPostpaid && !changed.isPostpaid && owing.length > 0) {
     throw new StoreError("invalid_amount", `Account ${id} has an amount due. Top it up first.`);
   }
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
@@ -138,8 +138,8 @@ SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN ac
 
 /** The account created together with a key, for that key alone. */
 export function ownAccountOf(key: KeyRecord): AccountRecord {
-  const { accountId: id, mode, isOpen, budgetTokens, period, createdAtMs } = key;
-  const terms = { mode, isOpen, budgetTokens, period, createdAtMs };
+  const { accountId: id, mode, isPostpaid, budgetTokens, period, createdAtMs } = key;
+  const terms = { mode, isPostpaid, budgetTokens, period, createdAtMs };
   const unset = { label: null, closedAtMs: null, content: null, tags: null, tpmLimits: null };
   return { id, ...unset, ...terms, caps: [], keyCaps: [] };
 }

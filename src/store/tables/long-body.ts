@@ -34,7 +34,7 @@ export async function wholeBody(
   let length = 0;
   const atOnce = Math.max(1, Math.floor((parts * bytesPerRead) / ahead.bytes));
   for (let first = 0; first < parts; first += atOnce) {
-    await longReads.turn();
+    await longReads.wait();
     const rows = await read<Pick<LongBody, "body">>(
       `SELECT body FROM response_parts WHERE recording_id = $1::text AND sequence >= $2::int8 AND sequence < $3::int8
       ORDER BY sequence`,

@@ -38,7 +38,7 @@ export function* recordOperatorEntry(
 function checkOperatorEntry(
   kind: "topup" | "adjustment",
   { amountNano, heldNano = 0, keyId }: OperatorEntry,
-  account: Pick<AccountRecord, "id" | "mode" | "isOpen">,
+  account: Pick<AccountRecord, "id" | "mode" | "isPostpaid">,
   /** The name that the operator used. */
   name: string,
   totals: Pick<AccountTotals, "posted" | "purchased">,
@@ -54,7 +54,7 @@ function checkOperatorEntry(
     throw new StoreError("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
   }
   const posted = totals.posted + amountNano;
-  if (amountNano < 0 && posted < heldNano && !account.isOpen) {
+  if (amountNano < 0 && posted < heldNano && !account.isPostpaid) {
     const held = heldNano === 0 ? "" : ` (${creditsFromNano(heldNano)} reserved by requests in progress)`;
     throw new StoreError(
       "invalid_amount",

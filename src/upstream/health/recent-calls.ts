@@ -15,7 +15,7 @@ export class SlidingWindow {
   }
 
   add(nowMs: number, marked: boolean): void {
-    this.#turn(nowMs);
+    this.#advance(nowMs);
     const slot = this.#current % slots;
     this.#all[slot] = (this.#all[slot] ?? 0) + 1;
     if (marked) this.mark(nowMs);
@@ -23,18 +23,18 @@ export class SlidingWindow {
 
   /** Marks an event that was added unmarked, such as an answer that broke off later. */
   mark(nowMs: number): void {
-    this.#turn(nowMs);
+    this.#advance(nowMs);
     const slot = this.#current % slots;
     this.#marked[slot] = (this.#marked[slot] ?? 0) + 1;
   }
 
   all(nowMs: number): number {
-    this.#turn(nowMs);
+    this.#advance(nowMs);
     return sum(this.#all);
   }
 
   marked(nowMs: number): number {
-    this.#turn(nowMs);
+    this.#advance(nowMs);
     return sum(this.#marked);
   }
 
@@ -43,7 +43,7 @@ export class SlidingWindow {
     this.#marked.fill(0);
   }
 
-  #turn(nowMs: number): void {
+  #advance(nowMs: number): void {
     const now = Math.floor(nowMs / this.#slotMs);
     if (now - this.#current >= slots) this.clear();
     for (let slot = Math.max(this.#current + 1, now - slots + 1); slot <= now; slot += 1) {

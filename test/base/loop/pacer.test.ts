@@ -6,7 +6,7 @@ import { LoopPacer } from "../../../src/base/loop/pacer.ts";
 async function pace(pacer: LoopPacer, stepMs: number): Promise<{ goneOn: number[]; perTurn: number[] }> {
   const goneOn: number[] = [];
   const call = async (caller: number) => {
-    await pacer.turn();
+    await pacer.wait();
     goneOn.push(caller);
     for (const endMs = performance.now() + stepMs; performance.now() < endMs; );
   };
@@ -48,7 +48,7 @@ test("nobody overtakes those that wait", async () => {
   const pacer = new LoopPacer({ free: 2 });
   const done: string[] = [];
   const call = async (name: string): Promise<void> => {
-    if (!pacer.take()) await pacer.turn();
+    if (!pacer.take()) await pacer.wait();
     done.push(name);
   };
   const early = ["a", "b", "c", "d"].map(call);
@@ -62,7 +62,7 @@ test("no more of those that wait go on in one iteration than are free, unless it
   const pacer = new LoopPacer({ free: 1, budgetMs: 10_000 });
   let goneOn = 0;
   const call = async () => {
-    await pacer.turn();
+    await pacer.wait();
     goneOn += 1;
   };
   const calls = Array.from({ length: 20 }, call);

@@ -90,7 +90,7 @@ function copyKey(path: string): void {
 async function addLongNames(dir: string): Promise<void> {
   const store = await openStore({ dir, clock, role: "gateway" });
   try {
-    await createAccount({ store, clock }, { mode: "credit", label: "Crowd", isOpen: true });
+    await createAccount({ store, clock }, { mode: "credit", label: "Crowd", isPostpaid: true });
     const { key } = await issueKey(store, clock, {
       ...{ mode: "credit", creditNano: 90 * nanoPerCredit, label: longLabel, owner: longOwner },
       ...{ models: [longModel, "gpt-5.6"], rpmLimit: 600, tags: { project: "a".repeat(60) } },

@@ -22,7 +22,7 @@ testEachStore(
     const balance = await used({ label: "ci" }, 100, 80);
     const budget = await used({ mode: "token_budget", budgetTokens: 100, period: "none" }, 0, 95);
     await used({}, 100, 40);
-    await used({ isOpen: true }, 0, 100);
+    await used({ isPostpaid: true }, 0, 100);
     await store.updateKey(await used({}, 100, 100), { status: "revoked" });
     await used({ expiresAtMs: nowMs - 1 }, 100, 100);
     const capped = await used({}, 100_000, 45);

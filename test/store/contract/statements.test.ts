@@ -15,7 +15,7 @@ const account = (id: string, changes: object = {}) => ({
   id,
   mode: "credit" as const,
   label: id,
-  isOpen: false,
+  isPostpaid: false,
   closedAtMs: null,
   budgetTokens: null,
   period: "none" as const,
@@ -67,10 +67,10 @@ testEachStore(
     const store = await database.openGateway(systemClock);
     const random = seededRandom(7);
     await store.insertAccount(account("acc_team"), 5_000_000_000);
-    await store.insertAccount(account("acc_open", { isOpen: true }), 0);
+    await store.insertAccount(account("acc_open", { isPostpaid: true }), 0);
     const keys = [
       keyRecord({ accountId: "acc_team", owner: "ada" }),
-      keyRecord({ accountId: "acc_open", isOpen: true }),
+      keyRecord({ accountId: "acc_open", isPostpaid: true }),
       keyRecord({ label: "alone" }),
       keyRecord({ mode: "token_budget" }),
     ];

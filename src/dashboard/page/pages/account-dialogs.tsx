@@ -33,7 +33,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "subject">) {
   const credit = useState("");
   const [form, setForm] = useState(emptyAccountForm);
   const [mode] = chosen;
-  const isPrepaid = mode === "credit" && !form.isOpen;
+  const isPrepaid = mode === "credit" && !form.isPostpaid;
   const send = async () => {
     const start = isPrepaid && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     await api.post("/accounts", { mode, ...start, ...accountRequest(form, mode) });

@@ -13,7 +13,7 @@ const noCaps: readonly CapForm[] = [];
 /** The editable fields of an account, as typed. */
 export const emptyAccountForm = {
   label: "",
-  isOpen: false,
+  isPostpaid: false,
   budget: "",
   period: "month",
   caps: noCaps,
@@ -27,7 +27,7 @@ type AccountForm = Readonly<typeof emptyAccountForm>;
 export function accountFormOf(account: AccountView): AccountForm {
   return {
     label: account.label ?? "",
-    isOpen: account.postpaid,
+    isPostpaid: account.postpaid,
     budget: String(account.budget?.tokens ?? ""),
     period: account.budget?.period ?? "month",
     caps: capForms(account.caps),
@@ -41,7 +41,7 @@ export function accountFormOf(account: AccountView): AccountForm {
 export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record<string, unknown> {
   const terms =
     mode === "credit"
-      ? { postpaid: form.isOpen }
+      ? { postpaid: form.isPostpaid }
       : { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period };
   const caps = { caps: capsOf(form.caps, mode), key_caps: capsOf(form.keyCaps, mode) };
   const content = form.content === "" ? null : form.content;
@@ -65,11 +65,11 @@ export function ModeField({
   );
 }
 
-export function BilledField({ state: [isOpen, setOpen] }: { state: State<boolean> }) {
+export function BilledField({ state: [isPostpaid, setOpen] }: { state: State<boolean> }) {
   return (
     <Segmented
       label="Billing"
-      state={[isOpen ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
+      state={[isPostpaid ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
       choices={choicesOf({ prepaid: "Prepaid", postpaid: "Postpaid" })}
     />
   );
@@ -87,7 +87,7 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
     <>
       <TextField label="Name" state={field("label")} placeholder="A team, a customer, a class" required />
       {mode === "credit" ? (
-        <BilledField state={field("isOpen")} />
+        <BilledField state={field("isPostpaid")} />
       ) : (
         <div class="pair">
           <TextField

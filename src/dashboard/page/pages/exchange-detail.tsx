@@ -51,7 +51,7 @@ function callerFacts({ user, session, tags, affinity }: ExchangeView): readonly 
   return [...links, ["Affinity", affinity]];
 }
 
-function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
+function factsOf(exchange: ExchangeView): readonly NamedFact[] {
   const { unit, charged, list_cost: listCost } = exchange;
   const tokens = (tokenCount: number) => (hasUsageRecord(exchange) ? count(tokenCount) : "–");
   return [
@@ -146,7 +146,7 @@ function Detail({ id }: { id: string }) {
           {request && (
             <div class="facts">
               <FactList facts={originOf(request)} />
-              <FactList facts={figuresOf(request)} />
+              <FactList facts={factsOf(request)} />
             </div>
           )}
           <h2>Ledger</h2>

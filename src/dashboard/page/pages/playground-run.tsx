@@ -30,7 +30,7 @@ function chargeOf(entries: readonly EntryView[]): string {
     : plural(-charge.amount, "token");
 }
 
-function figuresOf(run: Run): readonly NamedFact[] {
+function factsOf(run: Run): readonly NamedFact[] {
   const request = run.detail?.request;
   return [
     [
@@ -192,7 +192,7 @@ function OneRun({ run, number }: { run: Run; number: number }) {
   return (
     <section class="card run" aria-label={`Response ${number === 1 ? "" : `${number} `}from ${run.model}`}>
       <h2>{run.model}</h2>
-      <FactList class="figures line" facts={figuresOf(run)} />
+      <FactList class="figures line" facts={factsOf(run)} />
       <div class="answer">
         <div class="answer-side stack" aria-live="polite">
           <Problem run={run} />

@@ -69,7 +69,7 @@ function passImages({ bytes }: MeteredResponse, requested: RequestedForm): Meter
   const hasOthers = images === 0 && !hasNoData(bytes);
   const imageCount = hasOthers ? maxImages(requested.body) : images;
   const held = { ...requested.held, output: outputHeldFor(imageCount, requested) };
-  return { written: null, ...figuresOf(objectOf(usage), imageCount, { ...requested, held }) };
+  return { written: null, ...usageOf(objectOf(usage), imageCount, { ...requested, held }) };
 }
 
 /** Fewer images than requested may come: the server decides how long a series is. */
@@ -84,7 +84,7 @@ function hasNoData(bytes: Uint8Array): boolean {
 }
 
 /** The usage and extras of a response. Token usage that the provider does not report is charged as held. */
-function figuresOf(
+function usageOf(
   usage: JsonObject | null,
   images: number,
   { body, files, held, priced }: RequestedForm,
@@ -139,9 +139,9 @@ const sharedByBothRoutes = {
       return new DoneReader({
         done: ["image_generation.completed", "image_edit.completed"],
         results,
-        read: (event) => figuresOf(objectOf(event["usage"]), 1, { ...requested, held: heldFor(1) }),
+        read: (event) => usageOf(objectOf(event["usage"]), 1, { ...requested, held: heldFor(1) }),
         // The provider finishes and bills what it has begun.
-        unfinished: (missing) => figuresOf(null, missing, { ...requested, held: heldFor(missing) }),
+        unfinished: (missing) => usageOf(null, missing, { ...requested, held: heldFor(missing) }),
       });
     },
   },

@@ -74,12 +74,12 @@ export const speech: MeteredRoute = {
       new DoneReader({
         done: ["speech.audio.done"],
         results: 1,
-        read: (event) => figuresOf(objectOf(event["usage"]) ?? {}, requested),
-        unfinished: (_, bytes) => figuresOf({}, { ...requested, held: heldFor(bytes, requested) }),
+        read: (event) => usageOf(objectOf(event["usage"]) ?? {}, requested),
+        unfinished: (_, bytes) => usageOf({}, { ...requested, held: heldFor(bytes, requested) }),
       }),
   },
   formats: {
-    openai: openAiFormat("audio/speech", (_, requested) => ({ written: null, ...figuresOf({}, requested) })),
+    openai: openAiFormat("audio/speech", (_, requested) => ({ written: null, ...usageOf({}, requested) })),
   },
   demand(request, { priced, estimatedInput }) {
     const characters = countCharacters(request, () => [String(request.body["input"])]);
@@ -117,7 +117,7 @@ function heldFor(bytes: number, { held, body }: RequestedForm): RequestedForm["h
 }
 
 /** Speech that is charged in tokens, and reports none, costs what it was held for. */
-function figuresOf(
+function usageOf(
   { input_tokens: input, output_tokens: output }: JsonObject,
   { held, priced }: RequestedForm,
 ): MeteredFigures {

@@ -23,7 +23,7 @@ const closing = Buffer.from("--");
 /** What is searched and hashed before others get their turn: a client's file may come in one piece. */
 const maxAtOnce = 1024 * 1024;
 /** All forms share two milliseconds per event-loop iteration: pieces of many may arrive, or be written, at once. */
-const formTurns = new LoopPacer({ budgetMs: 2 });
+const formPacer = new LoopPacer({ budgetMs: 2 });
 /** No part has a longer head. */
 const maxHeadBytes = 16 * 1024;
 
@@ -46,7 +46,7 @@ export class FormParser {
   /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
     for (let at = 0; at < chunk.length; at += maxAtOnce) {
-      await formTurns.turn();
+      await formPacer.wait();
       await this.#take(chunk.subarray(at, at + maxAtOnce));
     }
     releaseBytes(chunk);

@@ -5,7 +5,7 @@ import { accountSums, keySums, keysWithSums } from "../../tables/entry-table.ts"
 import type { Query } from "../client.ts";
 
 interface StateRow extends Totals, Pick<AccountRecord, "mode" | "budgetTokens" | "period"> {
-  readonly isOpen: number;
+  readonly isPostpaid: number;
   readonly held: number;
   readonly keyCaps: string | null;
   readonly accountCaps: string | null;
@@ -23,9 +23,9 @@ export async function readAccounts(
 }
 
 function stateOf(row: StateRow): AccountState {
-  const { isOpen, mode, budgetTokens, period, held, keyCaps, accountCaps, ...totals } = row;
+  const { isPostpaid, mode, budgetTokens, period, held, keyCaps, accountCaps, ...totals } = row;
   return {
-    terms: { mode, isOpen: isOpen === 1, budgetTokens, period },
+    terms: { mode, isPostpaid: isPostpaid === 1, budgetTokens, period },
     totals,
     held,
     keyCaps: capsFrom<CapState>(keyCaps),
@@ -40,7 +40,7 @@ const capsOf = (owner: "keys" | "accounts") =>
   );
 
 const selectStates = `
-SELECT accounts.mode, accounts.is_open AS "isOpen", accounts.budget_tokens::float8 AS "budgetTokens", accounts.period,
+SELECT accounts.mode, accounts.is_open AS "isPostpaid", accounts.budget_tokens::float8 AS "budgetTokens", accounts.period,
   accounts.held::float8 AS held,
   ${accountSums}, ${keySums}, ${capsOf("keys")} AS "keyCaps", ${capsOf("accounts")} AS "accountCaps"
 FROM ${keysWithSums} JOIN accounts ON accounts.no = keys.account_no

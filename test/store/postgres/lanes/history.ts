@@ -49,15 +49,15 @@ export class History {
     const isCredit = this.random.chance(0.5);
     const first = keyRecord({
       mode: isCredit ? "credit" : "token_budget",
-      isOpen: isCredit && this.random.chance(0.3),
+      isPostpaid: isCredit && this.random.chance(0.3),
       budgetTokens: isCredit || this.random.chance(0.15) ? null : this.random.between(200, 3_000),
       period: isCredit ? "none" : (this.random.pick(periods) ?? "none"),
     });
     const totals = emptyAccount(first.accountId);
     this.account = new Account(first, totals, 0, this.#caps("account_cap"));
     this.funds = Array.from({ length: this.random.between(1, 3) }, (_, index) => {
-      const { mode, isOpen, budgetTokens, period, accountId } = first;
-      const key = index === 0 ? first : keyRecord({ mode, isOpen, budgetTokens, period, accountId });
+      const { mode, isPostpaid, budgetTokens, period, accountId } = first;
+      const key = index === 0 ? first : keyRecord({ mode, isPostpaid, budgetTokens, period, accountId });
       return new KeyFunds(key, this.account, emptyKey(key.id), this.#caps("key_cap"));
     });
     if (isCredit) this.credit(this.random.between(0, 2_000));

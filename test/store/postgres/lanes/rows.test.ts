@@ -80,7 +80,7 @@ async function insertAccounts(query: Query, histories: readonly History[]): Prom
     [
       histories.map(({ accountId }) => accountId),
       histories.map(({ terms }) => terms.mode),
-      histories.map(({ terms }) => (terms.isOpen ? "1" : "0")),
+      histories.map(({ terms }) => (terms.isPostpaid ? "1" : "0")),
       histories.map(({ terms }) => (terms.budgetTokens === null ? null : String(terms.budgetTokens))),
       histories.map(({ terms }) => terms.period),
     ],
