@@ -2,12 +2,12 @@ import type { AccountView } from "../admin/accounts/schema.ts";
 import type { BoundCapView, CapView } from "../admin/key-terms/schema.ts";
 import { tagsText } from "../base/requests/labels.ts";
 import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
-import { facts } from "./terminal/list.ts";
+import { type Facts, facts } from "./terminal/list.ts";
 import { creditsShown, type Terminal, utcMinute } from "./terminal/terminal.ts";
 
 export function showAccount(view: AccountView, terminal: Terminal): void {
   const { style } = terminal;
-  const rows: (readonly [string, string])[] = [
+  const rows: Facts = [
     ["id", view.id],
     ["label", view.label ?? style.dim("–")],
     ["mode", view.mode],
@@ -17,7 +17,7 @@ export function showAccount(view: AccountView, terminal: Terminal): void {
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.value_caps.map((cap) => ["cap by value", valueCapText(cap, view.mode)] as const),
     ...view.key_caps.map((cap) => ["default key cap", capTerms(cap, view.mode)] as const),
-    ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
+    view.content !== null && ["content", `at most ${view.content}`],
     ...sharedFacts(view),
     ...view.keys.map((key) => {
       const caps = key.caps.map((cap) => capText(cap, view.mode)).join("; ");
@@ -30,15 +30,11 @@ export function showAccount(view: AccountView, terminal: Terminal): void {
 type SharedTerms = Pick<AccountView, "tags" | "tpm_limits">;
 
 /** Facts that keys and accounts share. */
-export function sharedFacts(
-  { tags, tpm_limits: limits }: SharedTerms,
-  owner = "",
-): (readonly [string, string])[] {
-  const rate = (limits ?? []).map(
-    ({ limit, models }) =>
-      [`${owner}rate`, `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`] as const,
+export function sharedFacts({ tags, tpm_limits: limits }: SharedTerms): Facts {
+  const rates = (limits ?? []).map(
+    ({ limit, models }) => `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`,
   );
-  return tags === null ? rate : [...rate, [`${owner}tags`, tagsText(tags)]];
+  return [...rates.map((rate) => ["rate", rate] as const), tags !== null && ["tags", tagsText(tags)]];
 }
 
 function paidBefore({ mode }: AccountView): string {
@@ -73,9 +69,7 @@ export function capText(cap: CapView, mode: AccountView["mode"]): string {
   const { used, raised_by: raised, resets_at: until } = cap;
   const amount = amountIn(mode);
   const more =
-    raised === 0 || until === null
-      ? ""
-      : `, raised by ${amount(raised)} until ${utcMinute(Date.parse(until))} UTC`;
+    raised === 0 || until === null ? "" : `, raised by ${amount(raised)} until ${utcMinute(until)} UTC`;
   return `${amount(used)} of ${capTerms(cap, mode)}${more}`;
 }
 

@@ -52,18 +52,30 @@ export function signedCreditAmount(text: string): number {
   return text.startsWith("-") ? -nano : nano;
 }
 
+/** Of credits or tokens. */
+export function aboveZero(text: string): number {
+  const isAmount = /^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0;
+  return valid(isAmount ? Number(text) : null, "Use an amount above 0, such as 20 or 0.5.");
+}
+
 const wholeNumber =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
   (text: string) => {
     const value = wholeFromText(text);
-    if (value !== null && value > max) throw new InvalidArgumentError(`Must be at most ${max}.`);
-    const example = `Must be a whole number, ${min} or more, such as 1000000 or 1,000,000.`;
-    return valid(value === null || value < min ? null : value, example);
+    const range =
+      max === Number.MAX_SAFE_INTEGER
+        ? `, ${min} or more, such as 1000000 or 1,000,000`
+        : ` from ${min} to ${max}`;
+    return valid(
+      value === null || value < min || value > max ? null : value,
+      `Must be a whole number${range}.`,
+    );
   };
 export const atLeastOne = wholeNumber(1);
 export const requestLimit = wholeNumber(1, maxRequestLimit);
 export const atLeastZero = wholeNumber(0);
 export const pageSize = wholeNumber(1, 1_000);
+export const valueLimit = wholeNumber(1, 10_000);
 
 export function port(text: string): number {
   const isPort = /^\d{1,5}$/.test(text) && Number(text) <= 65_535;

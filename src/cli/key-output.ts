@@ -7,7 +7,7 @@ import { capText, sharedFacts, standing, valueCapText } from "./account-output.t
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
 import { segment } from "./operations/client.ts";
 import type { EnteredCall } from "./operations/operation-command.ts";
-import { facts } from "./terminal/list.ts";
+import { type Facts, facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
 import { creditsShown, fromNow, type Terminal, utcMinute } from "./terminal/terminal.ts";
 
@@ -38,14 +38,11 @@ export async function showKey(
   if (connect) terminal.print(`\n${settingsText(connect, style)}`);
 }
 
-function keyFacts(
-  view: KeyView,
-  accountLabel: string | null,
-  { style }: Terminal,
-): (readonly [string, string])[] {
+function keyFacts(view: KeyView, accountLabel: string | null, { style }: Terminal): Facts {
   const nowMs = Date.now();
   const account = accountLabel === null ? view.account : `${accountLabel}  ${style.dim(view.account)}`;
-  const list: (readonly [string, string])[] = [
+  const { previous_secret_until: until, sign_in: signIn } = view;
+  return [
     ["id", view.id],
     ["prefix", view.prefix],
     ["label", view.label ?? style.dim("–")],
@@ -59,27 +56,23 @@ function keyFacts(
     ...view.value_caps.map((cap) => ["cap by value", valueCapText(cap, view.mode)] as const),
     ["rate", view.rpm_limit === null ? "no limit" : `${plural(view.rpm_limit, "request")} per minute`],
     ...sharedFacts(view),
-    ...(view.max_concurrent === null
-      ? []
-      : [["in flight", `at most ${count(view.max_concurrent)}`] as const]),
+    view.max_concurrent !== null && ["in flight", `at most ${count(view.max_concurrent)}`],
     ["provider scope", view.provider_scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
-    ...(view.tools ? [["hosted tools", "allowed"] as const] : []),
-    ...(view.user_headers ? [["end users", "from `server.user_headers`"] as const] : []),
-    ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
-    ["created", `${utcMinute(Date.parse(view.created_at))} UTC`],
+    view.tools && ["hosted tools", "allowed"],
+    view.user_headers && ["end users", "from `server.user_headers`"],
+    view.content !== null && ["content", `at most ${view.content}`],
+    ["created", `${utcMinute(view.created_at)} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
     ["last used", view.last_used_on ?? "never"],
     ["requests", count(view.recorded_requests)],
     ["tokens", `${count(view.input_tokens)} in, ${count(view.output_tokens)} out`],
+    until !== null && ["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`],
+    signIn !== null && ["ends with", `the sign-in of ${signIn}, who created it`],
   ];
-  const { previous_secret_until: until, sign_in: signIn } = view;
-  if (until !== null) list.push(["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`]);
-  if (signIn !== null) list.push(["ends with", `the sign-in of ${signIn}, who created it`]);
-  return list;
 }
 
-function balanceFacts(view: KeyView, nowMs: number, style: Style): (readonly [string, string])[] {
+function balanceFacts(view: KeyView, nowMs: number, style: Style): Facts {
   if (view.credit !== null && view.postpaid) {
     const [name, amount] = standing(view);
     return [

@@ -3,51 +3,35 @@ import type { OperationContext } from "../admin/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
 import { locateStore } from "../config/store.ts";
-import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
+import { maintainFolder, openStore } from "../store/open.ts";
 import type { Migration } from "../store/settings.ts";
-import type { AccountRecord, FolderMaintenance, KeyRecord, Store } from "../store/store.ts";
+import type { FolderMaintenance, Store } from "../store/store.ts";
 import type { DataOptions } from "./help.ts";
 import { callingUser } from "./operations/calling-user.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
 import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
-export type StorePlace = { readonly data_folder: string } | { readonly store: string };
-
 export interface StoreContext extends OperationContext {
   /** The data folder. With PostgreSQL it only has files of this machine's gateway. */
   readonly dir: string;
-  readonly place: StorePlace;
-}
-
-interface StoreUse {
-  /** Creates the folder if it does not exist. */
-  readonly create?: boolean;
-  /** Prints which store was written to, because it may not be the intended one. */
-  readonly writes?: boolean;
 }
 
 /** Opens the store, which gateways may be using, runs `work`, and closes it. */
 export async function withStore<Result>(
   terminal: Terminal,
   options: DataOptions,
-  { create = false, writes = create }: StoreUse,
   work: (context: StoreContext) => Promise<Result>,
 ): Promise<Result> {
   const { env, cwd } = terminal;
   const { config: file, data } = options;
   const address = locateStore({ file, store: options.store, env, cwd });
   const dir = locateData({ file, data, env, cwd });
-  if (address === null) await rejectUnusable({ dir, cwd, create, writes });
+  if (address === null) await rejectUnusable({ dir, cwd, create: false, writes: false });
   const store = await (address === null
     ? openFolder(dir, terminal)
     : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
-  const name = address === null ? dir : nameOfDatabase(address);
   try {
-    const place = address === null ? { data_folder: dir } : { store: name };
-    const result = await work({ store, clock: systemClock, dir, place });
-    // In JSON it is a field of the result.
-    if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${name}`));
-    return result;
+    return await work({ store, clock: systemClock, dir });
   } catch (error) {
     throw store.files?.explain(error) ?? error;
   } finally {
@@ -55,9 +39,12 @@ export async function withStore<Result>(
   }
 }
 
-interface FolderUse extends Required<StoreUse> {
+interface FolderUse {
   readonly dir: string;
   readonly cwd: string;
+  /** Creates the folder if it does not exist. */
+  readonly create: boolean;
+  readonly writes: boolean;
 }
 
 /** Without its data here, a folder is not the one to read, or to write to. */
@@ -113,17 +100,9 @@ function nothingThere(dir: string, cwd: string): string {
 export async function auditChange(
   { store, clock }: OperationContext,
   action: string,
-  /** A key, or an account by its id. */
-  target: Pick<KeyRecord, "prefix"> | Pick<AccountRecord, "id" | "mode">,
+  target: string,
   detail: string | null = null,
 ): Promise<void> {
-  const atMs = clock.wallMs();
-  await store.admin.appendAudit({
-    atMs,
-    actor: "cli",
-    address: callingUser(),
-    action,
-    target: "prefix" in target ? target.prefix : target.id,
-    detail,
-  });
+  const address = callingUser();
+  await store.admin.appendAudit({ atMs: clock.wallMs(), actor: "cli", address, action, target, detail });
 }

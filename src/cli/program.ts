@@ -5,7 +5,7 @@ import { alertsAcknowledgeCommand } from "./commands/alerts/acknowledge.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { auditLogCommand } from "./commands/audit-log.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
-import { capsCommands } from "./commands/caps/index.ts";
+import { capsCommands } from "./commands/caps.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
 import { configImportCommands } from "./commands/config/import.ts";

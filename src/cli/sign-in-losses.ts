@@ -16,11 +16,8 @@ export async function lossesOnDisk(
   const { signInLosses } = await import("../admin/access/lost-sign-ins.ts");
   const config = options.config ?? file ?? undefined;
   try {
-    return await withStore(
-      terminal,
-      { ...options, ...(config === undefined ? {} : { config }) },
-      {},
-      (context) => signInLosses(context, settings.admin),
+    return await withStore(terminal, { ...options, ...(config === undefined ? {} : { config }) }, (context) =>
+      signInLosses(context, settings.admin),
     );
   } catch {
     return none;

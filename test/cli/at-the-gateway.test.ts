@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { commandSocket } from "../../src/base/system/command-socket.ts";
+import { commandSocket, helloPath } from "../../src/base/system/command-socket.ts";
 import { openStore } from "../../src/store/open.ts";
 import { keyRecord, settleItem } from "../store/fixtures.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
@@ -10,7 +10,7 @@ import { openGatewayStore } from "../store/sqlite/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { program, run, serve } from "../support/process.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
-import { sluice as command } from "./fixtures.ts";
+import { sluice as command, sluiceJson as commandJson } from "./fixtures.ts";
 
 interface AuditLine {
   readonly actor: string;
@@ -59,6 +59,22 @@ test("an operation that an older gateway does not have is told in one sentence",
     404,
     expect.stringMatching(/^the running gateway \(release .+\) does not have this operation; restart it/),
   ]);
+});
+
+test("a command that an older gateway does not have exits with 1, and goes around it no more than around any other", async () => {
+  const folder = newFolder();
+  const hello = { version: "0.0.9", pid: 1, address: "http://127.0.0.1:1", store: null };
+  const error = {
+    code: "unknown_operation",
+    message: "the running gateway (release 0.0.9) is older; restart it",
+  };
+  const fetch = ({ url }: Request) =>
+    new URL(url).pathname === helloPath ? Response.json(hello) : Response.json({ error }, { status: 404 });
+  const older = Bun.serve({ unix: commandSocket(folder), fetch });
+  const { code, stderr } = await command({ folder, env: { SLUICE_DATA: folder } }, "keys", "list");
+  await older.stop(true);
+  expect([code, stderr]).toEqual([1, `error: ${error.message}\n`]);
+  expect(existsSync(join(folder, "sluice.db"))).toBe(false);
 });
 
 test("an export to a slow reader holds up no change, and exits with 1 if its gateway ends", async () => {
@@ -122,6 +138,17 @@ test("commands at the same time are each done once", async () => {
   await Promise.all(texts.map((text) => sluice.cliJson("keys", "topup", key.id, "1", "--reference", text)));
   const shown = await sluice.cliJson<{ credit: { balance: number } }>("keys", "show", key.id);
   expect(shown.credit.balance).toBe(4);
+});
+
+test("commands at the same time without a gateway are each done once", async () => {
+  const folder = newFolder();
+  const place = { folder, env: { SLUICE_DATA: join(folder, "data") } };
+  const { id } = await commandJson<{ id: string }>(place, "keys", "create", "--mode", "credit");
+  await Promise.all(
+    ["a", "a", "b"].map((text) => commandJson(place, "keys", "topup", id, "1", "--reference", text)),
+  );
+  const shown = await commandJson<{ credit: { balance: number } }>(place, "keys", "show", id);
+  expect(shown.credit.balance).toBe(2);
 });
 
 test("a path that is too long for a socket's name works", async () => {

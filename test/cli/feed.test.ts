@@ -47,7 +47,7 @@ test("nonsense is rejected with what to write instead", async () => {
   const through = ["verify", "--through", "1.AAAAAAAAAAAAAAAA", "--count", "1"];
   const cases: readonly (readonly [argv: string[], code: number, text: string])[] = [
     [["list", "--after", "yesterday"], 2, "Use a cursor of the feed, such as 12.vOq0yX6mJc2dQf1K."],
-    [["list", "--limit", "1001"], 2, "Must be at most 1000."],
+    [["list", "--limit", "1001"], 2, "Must be a whole number from 1 to 1000."],
     [["list", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "matches no entry of this ledger"],
     [
       [...through, "--total", "1e3"],

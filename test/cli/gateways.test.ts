@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRemoteCapable } from "../../src/cli/help.ts";
+import { buildProgram, fullName } from "../../src/cli/program.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { newPlace, type Place, sluice } from "./fixtures.ts";
 
@@ -79,6 +82,7 @@ const fromElsewhere: Readonly<Record<string, readonly string[]>> = {
   "models update": ["models", "update", "--from", "prices.toml", "--yes"],
   "ledger audit": ["ledger", "audit"],
   usage: ["usage"],
+  "caps list": ["caps", "list"],
 };
 
 test("reports, prices and the configuration are those of the gateway elsewhere", async () => {
@@ -115,13 +119,42 @@ test("a token that was cut when it was copied is not sent", async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining("is incomplete: copy it again")]);
 });
 
+type Program = ReturnType<typeof buildProgram>;
+
+/** Every command that takes no `--gateway`, with something for each of its arguments and options that it needs. */
+function localCommands(command: Program): string[][] {
+  if (command.commands.length > 0) return command.commands.flatMap(localCommands);
+  if (isRemoteCapable(command)) return [];
+  const words = command.registeredArguments.map(({ argChoices }) => argChoices?.[0] ?? "x");
+  const options = command.options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap(({ long, argChoices }) => [long ?? "", argChoices?.[0] ?? "x"]);
+  return [[...fullName(command).split(" ").slice(1), ...words, ...options]];
+}
+
 test("what works on this machine says so, and does nothing", async () => {
   const place = elsewhere({ SLUICE_TOKEN: admin });
-  for (const command of [["serve"], ["backup", "b"], ["config", "init"], ["store", "check"]]) {
-    const { code, stderr } = await sluice(place, "--gateway", gateway.url, ...command);
-    expect([command, code]).toEqual([command, 1]);
+  const commands = localCommands(buildProgram({} as Terminal));
+  for (const needed of ["serve", "backup x", "restore x", "store check", "content rekey --new-key x"])
+    expect(commands.map((words) => words.join(" "))).toContain(needed);
+  for (const words of commands) {
+    const { code, stderr, stdout } = await sluice(place, "--gateway", gateway.url, ...words);
+    expect({ words, code, stdout }).toEqual({ words, code: 1, stdout: "" });
     expect(stderr).toContain("only on the gateway's own machine");
   }
+  expect(readdirSync(place.folder)).toEqual([]);
+});
+
+test("a gateway elsewhere that is older than the command is told in one sentence", async () => {
+  const headers = { "x-request-id": "req_1" };
+  const error = { code: "unknown_operation", message: "Unknown path GET /admin/api/v1/keys." };
+  const fetch = () => Response.json({ error }, { status: 404, headers });
+  const older = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+  const url = `http://127.0.0.1:${older.port}`;
+  const { code, stderr } = await sluice(elsewhere({ SLUICE_TOKEN: admin }), "--gateway", url, "keys", "list");
+  await older.stop(true);
+  const said = `error: the gateway at ${url} does not have this operation; it may be older than this command\n`;
+  expect([code, stderr]).toEqual([1, said]);
 });
 
 test("a redirect is not followed, so the token stays with its own address", async () => {

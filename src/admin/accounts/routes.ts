@@ -21,7 +21,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     data: await listAccountViews(deps),
   })),
   get("/accounts/:account", "Show an account", { answers: accountView }, async (call) =>
-    readAccountView(call.deps, await findAccount(call.deps, accountName(call))),
+    readAccountView(call.deps, await findAccount(call.deps, call.named)),
   ),
   post("/accounts", "Create an account", { body: newAccountBody, answers: accountView }, async (call) => {
     const { mode, credit } = call.body;
@@ -34,7 +34,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     "Change an account",
     { body: accountChangesBody, answers: accountView },
     async (call) => {
-      const updated = await updateAccount(call.deps, accountName(call), updateFrom(call.body));
+      const updated = await updateAccount(call.deps, call.named, updateFrom(call.body));
       return applyAndRespond(call, "account.update", updated);
     },
   ),
@@ -44,7 +44,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     { body: topUpBody, answers: enteredAccountView },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
-      const result = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
+      const result = await enterAccountCredit(call.deps, call.named, "topup", entry);
       return applyAndRespond(call, "account.topup", result, entryOf(result));
     },
   ),
@@ -55,7 +55,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);
-      const result = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
+      const result = await enterAccountCredit(call.deps, call.named, "adjustment", entry, held);
       return applyAndRespond(call, "account.adjust", result, entryOf(result));
     },
   ),
@@ -64,13 +64,9 @@ export const accountRoutes: readonly AdminRoute[] = [
     "Close an account permanently: its keys are rejected, its entries stay",
     { answers: accountView },
     async (call) =>
-      applyAndRespond(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),
+      applyAndRespond(call, "account.close", { account: await closeAccount(call.deps, call.named) }),
   ),
 ];
-
-function accountName(call: AdminCall): string {
-  return call.params["account"] ?? "";
-}
 
 function updateFrom(body: AccountChangesBody): AccountUpdate {
   return {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { body, moment, nullable, oneOf } from "../formats/shapes.ts";
+import { body, listOf, moment, nullable, oneOf } from "../formats/shapes.ts";
 import {
   accountStatuses,
   accountTerms,
@@ -51,7 +51,7 @@ export type AccountView = Static<typeof accountView>;
 export const enteredAccountView = withEntry(accountView);
 export type EnteredAccount = Static<typeof enteredAccountView>;
 
-export const accountList = Type.Object({ data: Type.Array(accountView) });
+export const accountList = listOf(accountView);
 export type AccountList = Static<typeof accountList>;
 
 const closed = { additionalProperties: false } as const;

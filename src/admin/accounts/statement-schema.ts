@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { count, figure, flag, moment, nullable, oneOf } from "../formats/shapes.ts";
+import { count, counted, figure, flag, moment, nullable, oneOf } from "../formats/shapes.ts";
 
 const amount = figure("Credits or tokens, see `unit`; charges are negative.");
 const name = nullable(Type.String());
@@ -20,11 +20,9 @@ const statementLine = Type.Object({
   owner: name,
   model: name,
   recorded_requests: count,
-  cancelled_calls: Type.Integer({
-    minimum: 0,
-    description:
-      "Cancelled or interrupted requests. They are part of the amount, but not of `recorded_requests` and tokens.",
-  }),
+  cancelled_calls: counted(
+    "Cancelled or interrupted requests. They are part of the amount, but not of `recorded_requests` and tokens.",
+  ),
   input_tokens: count,
   cached_input_tokens: count,
   output_tokens: count,

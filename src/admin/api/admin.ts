@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
-import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
 import { adminBase } from "../../base/requests/admin-base.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
+import { withEllipsis } from "../../base/text/ellipsis.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { accessError } from "../access/access-error.ts";
 import { admit } from "../access/guard.ts";
@@ -63,9 +63,7 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
     ];
     const type = "application/json";
     const document = once(() => new Blob([JSON.stringify(adminOpenApi(served, deps.version))], { type }));
-    app.get(`${adminBase}/openapi.json`, () => {
-      return new Response(document(), { headers: { ...answerHeaders, "x-request-id": newId("req_") } });
-    });
+    app.get(`${adminBase}/openapi.json`, () => new Response(document(), { headers: answerHeaders() }));
     app.all(`${adminBase}/*`, ({ request }) => refusalResponse(unknownPath(request)), {
       parse: "none",
     });
@@ -73,19 +71,14 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
   };
 }
 
+const maxShownLength = 100;
+
 function unknownPath(request: Request): AdminError {
   const { method } = request;
   // Not parsed as a URL, because the Host may be invalid.
   const path = pathOf(request);
-  const message = `Unknown path ${method} ${shortened(path)}; ${adminBase}/openapi.json lists them`;
-  return new AdminError(404, "not_found", sentence(message));
-}
-
-/** Longer paths are cut in an error. */
-const maxShownLength = 100;
-
-function shortened(path: string): string {
-  return path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
+  const message = `Unknown path ${method} ${withEllipsis(path, maxShownLength)}; ${adminBase}/openapi.json lists them`;
+  return new AdminError(404, "unknown_operation", sentence(message));
 }
 
 /** A key shows itself, but neither changes anything nor stands for the person who owns it. */

@@ -29,11 +29,11 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
     try {
       const found = routeAt(routes, request.method, new URL(request.url).pathname);
       if (found === null) throw unknownOperation(deps.version);
-      const { route, params } = found;
+      const { route, named } = found;
       const query = checkedQuery(route.query, request.url);
       const takesFiles = route.method !== "GET" && route.maxBytes !== undefined;
       const served = takesFiles ? { ...route, maxBytes } : route;
-      return await perform(served, { deps, request, params, query, caller, address });
+      return await perform(served, { deps, request, named, query, caller, address });
     } catch (error) {
       const explained = deps.store.files?.explain(error) ?? error;
       const refusal = expectedError(explained);

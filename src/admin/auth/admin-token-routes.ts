@@ -26,8 +26,8 @@ export const adminTokenRoutes: readonly AdminRoute[] = [
     "/admin-tokens/:token/revoke",
     "Revoke a token permanently",
     { answers: adminTokenView },
-    async ({ deps, params }) => {
-      const token = await revokeAdminToken(deps, params["token"] ?? "");
+    async ({ deps, named }) => {
+      const token = await revokeAdminToken(deps, named);
       return { answer: token, change: { action: "admin-token.revoke", target: token.label, detail: null } };
     },
   ),

@@ -3,7 +3,7 @@ import { asCompared } from "../../config/admin.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import type { ListedSession, Session, Sessions } from "../access/sessions.ts";
 import type { OperationContext } from "../context.ts";
-import { body, listOf, moment, nullable, text } from "../formats/shapes.ts";
+import { body, counted, listOf, moment, nullable, text } from "../formats/shapes.ts";
 import { iso } from "../moments.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { revokeAdminToken } from "./admin-tokens.ts";
@@ -26,7 +26,7 @@ const endSessionsBody = body({
 
 const sessionsEndedView = Type.Object({
   person: Type.String(),
-  sessions: Type.Integer({ minimum: 0, description: "How many sessions ended." }),
+  sessions: counted("How many sessions ended."),
   tokens: Type.Array(Type.String(), { description: "Labels of the admin tokens that were revoked." }),
 });
 export type SessionsEndedView = Static<typeof sessionsEndedView>;

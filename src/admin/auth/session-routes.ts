@@ -1,5 +1,4 @@
 import type { Elysia } from "elysia";
-import { newId } from "../../base/id.ts";
 import { accessError } from "../access/access-error.ts";
 import { actorName } from "../access/actor.ts";
 import {
@@ -79,10 +78,7 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const session = await deps.guard.sessions.begin(verdict.identity);
   const caller = await callerOf(deps.guard, verdict.identity, session);
   await recordSignIn(deps, request, caller?.name ?? actorName(session));
-  const signedIn = new Response(null, {
-    status: 204,
-    headers: { ...answerHeaders, "x-request-id": newId("req_") },
-  });
+  const signedIn = new Response(null, { status: 204, headers: answerHeaders() });
   return withCookies(signedIn, sessionCookies(session, tokenSessionMs, isSecure(deps, request)));
 }
 

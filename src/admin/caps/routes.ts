@@ -27,7 +27,7 @@ export const capRoutes: readonly AdminRoute[] = [
     async ({ deps, query }) => ({ data: await valuesNear(deps, query.near ?? 0) }),
   ),
   get("/caps/:cap", "Show a cap and the values that have used the most", { answers: capDetail }, (call) =>
-    showCap(call.deps, capId(call)),
+    showCap(call.deps, call.named),
   ),
   post(
     "/caps",
@@ -36,25 +36,21 @@ export const capRoutes: readonly AdminRoute[] = [
     async (call) => respond(call, "cap.add", await addCap(call.deps, call.body)),
   ),
   patch("/caps/:cap", "Change a cap", { body: capChangesBody, answers: capDetail }, async (call) =>
-    respond(call, "cap.update", await updateCap(call.deps, capId(call), call.body)),
+    respond(call, "cap.update", await updateCap(call.deps, call.named, call.body)),
   ),
   post(
     "/caps/:cap/raise",
     "Raise a cap for its current period only, for one value or for all",
     { body: raiseBody, answers: capDetail },
-    async (call) => respond(call, "cap.raise", await raiseCap(call.deps, capId(call), call.body)),
+    async (call) => respond(call, "cap.raise", await raiseCap(call.deps, call.named, call.body)),
   ),
   deleteRoute("/caps/:cap", "Remove a cap", { answers: capDetail }, async (call) => {
-    const answer = await showCap(call.deps, capId(call));
-    const { cap, detail } = await removeCap(call.deps, capId(call));
+    const answer = await showCap(call.deps, call.named);
+    const { cap, detail } = await removeCap(call.deps, call.named);
     await call.deps.applyChanges();
     return { answer, change: { action: "cap.remove", target: cap.id, detail } };
   }),
 ];
-
-function capId({ params }: AdminCall): string {
-  return params["cap"] ?? "";
-}
 
 /** Loads the change into memory first, so that the response describes what is in effect. */
 async function respond(call: AdminCall, action: string, { cap, detail }: ChangedCap): Promise<ChangeResult> {

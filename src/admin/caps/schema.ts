@@ -1,44 +1,35 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { keyModes } from "../../base/key-attributes.ts";
+import { body, counted, figure, flag, listOf, nullable, oneOf, text } from "../formats/shapes.ts";
 
-const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
-  Type.Union([schema, Type.Null()]);
-const mode = Type.Union([Type.Literal("credit"), Type.Literal("token_budget")]);
-const period = Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]);
+const mode = oneOf(keyModes);
+const period = oneOf(["day", "week", "month"]);
 
 const limited = {
-  limit: Type.Number({ description: "Credits, or tokens for `mode: token_budget`." }),
+  limit: figure("Credits, or tokens for `mode: token_budget`."),
   period,
-  models: nullable(Type.String({ description: "A pattern such as claude-opus-*; null for all models." })),
+  models: nullable(text("A pattern such as claude-opus-*; null for all models.")),
 };
 
 export const capView = Type.Object({
   id: Type.String(),
   ...limited,
-  raised_by: Type.Number({ description: "Added for the current period only, for all its values." }),
-  used: nullable(
-    Type.Number({
-      description: "In the current period; null if each value counts apart (`counted` of them).",
-    }),
-  ),
+  raised_by: figure("Added for the current period only, for all its values."),
+  used: nullable(figure("In the current period; null if each value counts apart (`counted` of them).")),
   mode,
-  each: nullable(
-    Type.String({ description: "owner, user or tag:NAME: the label whose values count separately." }),
-  ),
+  each: nullable(text("owner, user or tag:NAME: the label whose values count separately.")),
   owner: nullable(Type.String()),
   user: nullable(Type.String()),
-  tag: nullable(Type.String({ description: "NAME=VALUE" })),
-  key: nullable(Type.String({ description: "Its id; null unless the cap is within one key." })),
-  account: nullable(Type.String({ description: "Its id; null unless the cap is within one account." })),
-  optional: Type.Boolean({ description: "Requests without the label count together." }),
+  tag: nullable(text("NAME=VALUE")),
+  key: nullable(text("Its id; null unless the cap is within one key.")),
+  account: nullable(text("Its id; null unless the cap is within one account.")),
+  optional: flag("Requests without the label count together."),
   values: Type.Integer({ description: "How many values it counts in a period." }),
-  then: nullable(
-    Type.String({ description: "The model that requests run on that it denies; null to reject them." }),
+  then: nullable(text("The model that requests run on that it denies; null to reject them.")),
+  then_always: flag(
+    "Even if the request continues a stored response, or its prompt is cached for the denied model.",
   ),
-  then_always: Type.Boolean({
-    description:
-      "Even if the request continues a stored response, or its prompt is cached for the denied model.",
-  }),
-  counted: Type.Integer({ description: "How many values have spent something in the current period." }),
+  counted: counted("How many values have spent something in the current period."),
   resets_at: Type.String(),
   notes: Type.Array(Type.String(), { description: "What it does not count." }),
 });
@@ -46,26 +37,24 @@ export type CapByValueView = Static<typeof capView>;
 
 const listedCapView = Type.Object({
   ...capView.properties,
-  id: nullable(
-    Type.String({ description: "Null for a cap of a key or an account, which are changed there." }),
-  ),
+  id: nullable(text("Null for a cap of a key or an account, which are changed there.")),
 });
 export type ListedCapView = Static<typeof listedCapView>;
 
 const valueView = Type.Object({
   cap: Type.String(),
-  value: nullable(Type.String({ description: "Null for requests without the label." })),
+  value: nullable(text("Null for requests without the label.")),
   used: Type.Number(),
   limit: Type.Number(),
   left: Type.Number(),
-  raised_by: Type.Number({ description: "Added for this value in the current period only." }),
+  raised_by: figure("Added for this value in the current period only."),
 });
 export type CapValueView = Static<typeof valueView>;
 
 const nearValueView = Type.Object({
   ...valueView.properties,
-  cap: nullable(Type.String({ description: "Null for a cap of a key or an account." })),
-  label: nullable(Type.String({ description: "owner, user or tag:NAME; null as for `cap`." })),
+  cap: nullable(text("Null for a cap of a key or an account.")),
+  label: nullable(text("owner, user or tag:NAME; null as for `cap`.")),
   key: capView.properties.key,
   account: capView.properties.account,
   period,
@@ -74,58 +63,50 @@ const nearValueView = Type.Object({
 });
 export type NearValueView = Static<typeof nearValueView>;
 
-export const valueList = Type.Object({ data: Type.Array(nearValueView) });
+export const valueList = listOf(nearValueView);
 export const nearQuery = Type.Object({
   near: Type.Optional(
     Type.Number({ minimum: 0, maximum: 1, description: "The share of the limit that is used, such as 0.8." }),
   ),
 });
-export const capList = Type.Object({ data: Type.Array(listedCapView) });
+export const capList = listOf(listedCapView);
 export const capDetail = Type.Object({ ...capView.properties, used_by: Type.Array(valueView) });
 export type CapDetailView = Static<typeof capDetail>;
 
 const optional = Type.Optional;
 const name = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 
-export const newCapBody = Type.Object(
-  {
-    limit: Type.Number({ exclusiveMinimum: 0 }),
-    period,
-    models: optional(nullable(name(128))),
-    each: optional(name(68)),
-    owner: optional(name(128)),
-    user: optional(name(256)),
-    tag: optional(name(129)),
-    key: optional(name(64)),
-    account: optional(name(128)),
-    mode: optional(mode),
-    optional: optional(Type.Boolean()),
-    values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    then: optional(nullable(name(128))),
-    then_always: optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
+const change = {
+  limit: Type.Number({ exclusiveMinimum: 0 }),
+  period,
+  models: optional(nullable(name(128))),
+  values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  then: optional(nullable(name(128))),
+  then_always: optional(Type.Boolean()),
+};
+
+export const newCapBody = body({
+  ...change,
+  each: optional(name(68)),
+  owner: optional(name(128)),
+  user: optional(name(256)),
+  tag: optional(name(129)),
+  key: optional(name(64)),
+  account: optional(name(128)),
+  mode: optional(mode),
+  optional: optional(Type.Boolean()),
+});
 export type NewCapBody = Static<typeof newCapBody>;
 
-export const capChangesBody = Type.Object(
-  {
-    limit: optional(Type.Number({ exclusiveMinimum: 0 })),
-    period: optional(period),
-    models: optional(nullable(name(128))),
-    values: optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    then: optional(nullable(name(128))),
-    then_always: optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
+export const capChangesBody = body({
+  ...change,
+  limit: optional(change.limit),
+  period: optional(period),
+});
 export type CapChangesBody = Static<typeof capChangesBody>;
 
-export const raiseBody = Type.Object(
-  {
-    amount: Type.Number({ exclusiveMinimum: 0 }),
-    value: optional(name(256)),
-    note: name(500),
-  },
-  { additionalProperties: false },
-);
+export const raiseBody = body({
+  amount: Type.Number({ exclusiveMinimum: 0 }),
+  value: optional(name(256)),
+  note: name(500),
+});

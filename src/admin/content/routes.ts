@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { newId } from "../../base/id.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { RecordedDocument } from "../../content/archive.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
@@ -67,8 +66,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       limitedAs: "documents",
     },
     async (call) => {
-      const { deps, caller } = call;
-      const id = call.params["id"] ?? "";
+      const { deps, caller, named: id } = call;
       if (caller.role === "viewer" && caller.owner === null)
         throw new AdminError(403, "role_needed", "Viewers cannot read content. This needs the role `admin`.");
       if (caller.role !== "admin" && !(await isOwn(call, id))) throw nothingRecorded(id);
@@ -76,7 +74,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       if (document === null) throw nothingRecorded(id);
       await writeAudit(call, { action: "content.read", target: id, detail: null });
       return new Response((await shown(deps, document)) as Uint8Array<ArrayBuffer>, {
-        headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
+        headers: answerHeaders({ "content-type": "application/json" }),
       });
     },
   ),
@@ -84,8 +82,7 @@ export const contentRoutes: readonly AdminRoute[] = [
     "/requests/:id/content",
     "Delete the recorded content of a request",
     { answers: deletedContentView },
-    async ({ deps, params }) => {
-      const id = params["id"] ?? "";
+    async ({ deps, named: id }) => {
       const deleted = await recorded(deps).delete({ ids: [id] });
       if (deleted === 0) throw nothingRecorded(id);
       return { answer: { deleted }, change: { action: "content.delete", target: id, detail: "1 request" } };
@@ -203,8 +200,6 @@ async function exportResponse(call: AdminCall, filter: ContentExport): Promise<R
       await audit();
     },
   });
-  const type = "application/jsonl; charset=utf-8";
-  return new Response(body, {
-    headers: { ...answerHeaders, "content-type": type, "x-request-id": newId("req_") },
-  });
+  const headers = answerHeaders({ "content-type": "application/jsonl; charset=utf-8" });
+  return new Response(body, { headers });
 }

@@ -71,14 +71,19 @@ export function expectedError(error: unknown): AdminError | null {
   return null;
 }
 
-export const answerHeaders = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "cross-origin-resource-policy": "same-origin",
-} as const;
+/** The headers of a response, with a request id of its own. */
+export function answerHeaders(more: Readonly<Record<string, string>> = {}) {
+  return {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+    "x-request-id": newId("req_"),
+    ...more,
+  };
+}
 
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  const all = { ...answerHeaders, "x-request-id": newId("req_"), ...headers };
+  const all = answerHeaders(headers);
   const isWritten = body instanceof Uint8Array;
   if (!isWritten && !isLong(body)) return Response.json(body, { status, headers: all });
   // Bytes were written as JSON off the event loop.

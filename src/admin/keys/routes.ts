@@ -34,7 +34,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     ({ deps, query, caller }) => keyList(deps, query, caller),
   ),
   get("/keys/:key", "Show a key", { role: "member", answers: keyViewSchema }, async (call) =>
-    keyView(call.deps, await findKey(call.deps, keyName(call))),
+    keyView(call.deps, await findKey(call.deps, call.named)),
   ),
   post("/keys", "Create a key", { role: "member", body: newKeyBody, answers: issuedKeyView }, createdKey),
   patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {
@@ -42,12 +42,12 @@ export const keyRoutes: readonly AdminRoute[] = [
     return applyAndRespond(
       call,
       "key.update",
-      await updateKey(call.deps, keyName(call), update, call.deps.knownNames()),
+      await updateKey(call.deps, call.named, update, call.deps.knownNames()),
     );
   }),
   post("/keys/:key/topup", "Add credit", { body: topUpBody, answers: enteredKeyView }, async (call) => {
     const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
-    const result = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
+    const result = await enterKeyCredit(call.deps, call.named, "topup", entry);
     return applyAndRespond(call, "key.topup", result, entryOf(result));
   }),
   post(
@@ -57,7 +57,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
-      const result = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
+      const result = await enterKeyCredit(call.deps, call.named, "adjustment", entry, held);
       return applyAndRespond(call, "key.adjust", result, entryOf(result));
     },
   ),
@@ -66,14 +66,14 @@ export const keyRoutes: readonly AdminRoute[] = [
     "Bill a key to a different account",
     { body: moveBody, answers: keyViewSchema },
     async (call) =>
-      applyAndRespond(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
+      applyAndRespond(call, "key.move", await moveKey(call.deps, call.named, call.body.account)),
   ),
   post(
     "/keys/:key/raise-cap",
     "Raise a cap for the current period only",
     { body: raiseKeyCapBody, answers: keyViewSchema },
     async (call) =>
-      applyAndRespond(call, "key.raise_cap", await raiseKeyCap(call.deps, keyName(call), call.body)),
+      applyAndRespond(call, "key.raise_cap", await raiseKeyCap(call.deps, call.named, call.body)),
   ),
   post(
     "/keys/:key/rotate",
@@ -81,7 +81,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     { role: "member", body: rotateBody, answers: issuedKeyView },
     async (call) => {
       const graceSeconds = call.body.grace_seconds ?? 0;
-      const rotated = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
+      const rotated = await rotateKey(call.deps, call.named, graceSeconds * 1000);
       return applyAndRespond(call, "key.rotate", rotated, { key: rotated.secret });
     },
   ),
@@ -93,7 +93,7 @@ export const keyRoutes: readonly AdminRoute[] = [
 
 function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
   return post(`/keys/:key/${verb}`, summary, { answers: keyStatusView }, async (call) => {
-    const changedKey = await changeStatus(call.deps, keyName(call), status);
+    const changedKey = await changeStatus(call.deps, call.named, status);
     const result = await applyAndRespond(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
     return changedKey.changed ? result : { ...result, change: null };
   });
@@ -138,8 +138,4 @@ async function applyAndRespond(
   await call.deps.applyChanges();
   const answer = { ...(await keyView(call.deps, key)), ...more };
   return { answer, change: { action, target: key.prefix, detail } };
-}
-
-function keyName(call: AdminCall): string {
-  return call.params["key"] ?? "";
 }

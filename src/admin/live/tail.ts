@@ -1,4 +1,3 @@
-import { newId } from "../../base/id.ts";
 import { answerHeaders } from "../formats/admin-error.ts";
 import type { TailView } from "../requests/schema.ts";
 import type { ExchangeFeed } from "./feed.ts";
@@ -54,6 +53,5 @@ export function tailResponse(
     },
     { highWaterMark: maxWaiting },
   );
-  const headers = { ...answerHeaders, "content-type": "text/event-stream", "x-request-id": newId("req_") };
-  return new Response(body, { headers });
+  return new Response(body, { headers: answerHeaders({ "content-type": "text/event-stream" }) });
 }

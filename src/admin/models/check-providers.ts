@@ -143,18 +143,18 @@ function problemWith(
   const body = parseObject(text);
   if (status === 200) {
     if (body === null) return "the response is not JSON; check base_url";
-    return body["error"] == null ? null : shortened(readErrorObject(body).message);
+    return body["error"] == null ? null : beforeAdvice(readErrorObject(body).message);
   }
   const answer = { head, text, receivedAtMs: Date.now() };
   const providerError = provider.readProviderError(answer);
   const advice =
     provider.advise?.(answer, shownModel(upstreamModel)) ?? defaultAdvice(status, providerError.about);
-  const providerMessage = body === null ? "" : ` ${shortened(providerError.message)}`;
+  const providerMessage = body === null ? "" : ` ${beforeAdvice(providerError.message)}`;
   return `${status}${providerMessage}; ${advice}`;
 }
 
 /** Truncates a message and removes its full stop, since advice follows. Secrets have already been removed from it. */
-function shortened(message: string): string {
+function beforeAdvice(message: string): string {
   return message.slice(0, maxMessageLength).replace(/\.$/, "");
 }
 

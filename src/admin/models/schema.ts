@@ -99,7 +99,7 @@ export const modelView = Type.Object({
   max_output_tokens: nullable(count),
   price: nullable(priceView),
   price_source: nullable(oneOf(["config", "catalog"] as const)),
-  price_checked: nullable(Type.String({ description: "The day on which the price was last checked." })),
+  price_checked: nullable(text("The day on which the price was last checked.")),
   capabilities: Type.Record(Type.String(), Type.Unknown()),
   fallbacks: Type.Array(Type.String()),
   deployments: Type.Array(deploymentView),

@@ -1,4 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
+import { withEllipsis } from "../../base/text/ellipsis.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import {
   nanoUsd,
@@ -60,11 +61,15 @@ function placesOf(header: readonly string[]): ReadonlyMap<Column, number> {
   return places;
 }
 
+const maxShown = 40;
+
 function lineOf(field: (name: Column) => string): UsageReportLine {
   const date = field("date");
   const atMs = isoMs(date);
   if (atMs === null)
-    throw new UnreadableReport(`date must be a day such as 2026-10-31, not "${shortened(date)}".`);
+    throw new UnreadableReport(
+      `date must be a day such as 2026-10-31, not "${withEllipsis(date, maxShown)}".`,
+    );
   const reported = reportMetrics.filter((name) => field(name) !== "");
   const figures = Object.fromEntries(reported.map((name) => [name, figureOf(name, field(name))]));
   return { day: Math.floor(atMs / msPerDay), model: field("model") || null, figures };
@@ -74,13 +79,7 @@ function figureOf(name: ReportMetric, text: string): number {
   if (name === "cost") return nanoUsd(text.replace(/^\$/, ""));
   const figure = wholeFromDigits(text);
   if (figure !== null) return figure;
-  throw new UnreadableReport(`${name} must be a whole number, not "${shortened(text)}".`);
-}
-
-const maxShown = 40;
-
-function shortened(text: string): string {
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  throw new UnreadableReport(`${name} must be a whole number, not "${withEllipsis(text, maxShown)}".`);
 }
 
 const csvField = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;

@@ -1,5 +1,4 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { newId } from "../../base/id.ts";
 import { answerHeaders } from "../formats/admin-error.ts";
 import { body, count, flag, nullable, oneOf, text, when } from "../formats/shapes.ts";
 import { momentOf } from "../moments.ts";
@@ -57,13 +56,8 @@ export const ledgerRoutes: readonly AdminRoute[] = [
       const chunks = exportLedger(deps, { format, key, ...range });
       // The first chunk is read at once, so that a key that does not exist is an error instead of an export that breaks off.
       const first = await chunks.next();
-      return new Response(asBody(first, chunks), {
-        headers: {
-          ...answerHeaders,
-          "content-type": "text/plain; charset=utf-8",
-          "x-request-id": newId("req_"),
-        },
-      });
+      const headers = answerHeaders({ "content-type": "text/plain; charset=utf-8" });
+      return new Response(asBody(first, chunks), { headers });
     },
   ),
 ];

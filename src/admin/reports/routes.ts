@@ -163,14 +163,14 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         }),
         answers: exchangeDetailView,
       },
-      async ({ params, query, caller }) => {
+      async ({ named, query, caller }) => {
         await deps.flushRequestLog();
         const isShown = ({ exchange, entries }: FiledExchange) => {
           const key = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
           return caller.role !== "member" || (key !== null && caller.owns(key));
         };
-        const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
-        if (found === null) throw unknownRequest(params["id"] ?? "");
+        const found = await findExchange(deps.store, named, query.entry ?? null, isShown);
+        if (found === null) throw unknownRequest(named);
         const key = keyOf(found.record.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
         return exchangeDetailDocument(

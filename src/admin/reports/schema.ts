@@ -101,13 +101,9 @@ export const usageView = Type.Object({
   chart: Type.Optional(usageChartView),
   as_model: Type.Optional(text("The model of `as_spend`.")),
   as_spend: Type.Optional(
-    Type.Number({
-      description: "What the compared requests would have cost on that model, each rounded once, in credits.",
-    }),
+    figure("What the compared requests would have cost on that model, each rounded once, in credits."),
   ),
-  compared_spend: Type.Optional(
-    Type.Number({ description: "What they cost by their own rates, token budgets at list price." }),
-  ),
+  compared_spend: Type.Optional(figure("What they cost by their own rates, token budgets at list price.")),
   compared_requests: Type.Optional(count),
   not_comparable: Type.Optional(
     Type.Array(Type.Object({ reason: Type.String(), requests: count }), {

@@ -149,10 +149,9 @@ export const exchangeDetailView = Type.Object({
   explanation: text("Why it ended this way, and what to do."),
   attempts: Type.Array(attemptView),
   settle_ms: nullable(
-    Type.Number({
-      description:
-        "Time from the end of the response until the charge was written. Null if the gateway no longer has it.",
-    }),
+    figure(
+      "Time from the end of the response until the charge was written. Null if the gateway no longer has it.",
+    ),
   ),
   entries: Type.Array(entryView),
   others: Type.Array(Type.String(), { description: "Other requests to which clients gave the same id." }),

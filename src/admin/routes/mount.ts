@@ -9,7 +9,7 @@ import { gzipped } from "../formats/gzip.ts";
 import { isLong } from "../formats/json-parts.ts";
 import { unknownKey } from "../key-terms/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
-import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
+import { type AdminCall, type AdminRoute, type Change, namedBy, roleFor } from "./route.ts";
 
 /**
  * How callers authenticate: as people and programs do, or for what is their own, by a sign-in or with an API key, which
@@ -61,7 +61,7 @@ async function answer(
     rejectAccount(query);
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
-  const shared = { deps, request, params, query, caller, address: origin.address };
+  const shared = { deps, request, named: namedBy(params), query, caller, address: origin.address };
   if (route.limitedAs === undefined) return perform(route, shared);
   return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
 }

@@ -10,7 +10,8 @@ import { nothing } from "../formats/shapes.ts";
 export interface AdminCall<Query = unknown, Body = unknown> {
   readonly deps: AdminDeps;
   readonly request: Request;
-  readonly params: Readonly<Record<string, string>>;
+  /** What the `:name` in the route's path stands for; empty without one. */
+  readonly named: string;
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
@@ -124,28 +125,25 @@ export function roleFor({ method, role }: AdminRoute): Role {
   return role ?? (method === "GET" ? "viewer" : "admin");
 }
 
+/** No path has two `:names`. */
+export function namedBy(params: Readonly<Record<string, string>>): string {
+  return Object.values(params)[0] ?? "";
+}
+
 interface FoundRoute {
   readonly route: AdminRoute;
-  readonly params: Readonly<Record<string, string>>;
+  readonly named: string;
 }
 
-/** The route that a path belongs to, with what its `:names` stand for. A route without them comes first. */
+/** The route that a path belongs to, with what its `:name` stands for. A route without one comes first. */
 export function routeAt(routes: readonly AdminRoute[], method: string, path: string): FoundRoute | null {
   const parts = path.split("/");
-  const found = routes.flatMap((route) => {
-    const params = route.method === method ? paramsOf(route.path.split("/"), parts) : null;
-    return params === null ? [] : [{ route, params }];
+  const found = routes.flatMap((route): FoundRoute[] => {
+    const names = route.path.split("/");
+    const place = names.findIndex((name) => name.startsWith(":"));
+    const isHere = route.method === method && names.length === parts.length;
+    if (!isHere || names.some((name, at) => at !== place && name !== parts[at])) return [];
+    return [{ route, named: decodeURIComponent(parts[place] ?? "") }];
   });
-  return found.toSorted((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)[0] ?? null;
-}
-
-function paramsOf(names: readonly string[], parts: readonly string[]): Record<string, string> | null {
-  if (names.length !== parts.length) return null;
-  const params: Record<string, string> = {};
-  for (const [place, name] of names.entries()) {
-    const part = parts[place] ?? "";
-    if (name.startsWith(":")) params[name.slice(1)] = decodeURIComponent(part);
-    else if (name !== part) return null;
-  }
-  return params;
+  return found.find(({ route }) => !route.path.includes(":")) ?? found[0] ?? null;
 }

@@ -1,10 +1,7 @@
 import type { AdminTokenView, IssuedAdminTokenView } from "../../admin/auth/schema.ts";
-import { printable } from "../../base/text/printable.ts";
 import { argument, choiceOption, commandGroup, requiredOption } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { utcMinute } from "../terminal/terminal.ts";
-
-const shortly = (iso: string | null) => (iso === null ? "" : utcMinute(Date.parse(iso)));
+import { timeColumn } from "../terminal/list.ts";
 
 /** Commands for admin API tokens: one per person or program, so that the audit log can distinguish them. */
 export const adminTokensCommands = commandGroup(
@@ -36,14 +33,9 @@ export const adminTokensCommands = commandGroup(
         { name: "id", title: "ID" },
         { name: "label", title: "LABEL" },
         { name: "role", title: "ROLE" },
-        {
-          name: "created_by",
-          title: "CREATED BY",
-          elastic: true,
-          cell: (token) => printable(token.created_by ?? ""),
-        },
-        { name: "created_at", title: "CREATED (UTC)", cell: (token) => shortly(token.created_at) },
-        { name: "revoked_at", title: "REVOKED (UTC)", cell: (token) => shortly(token.revoked_at) },
+        { name: "created_by", title: "CREATED BY", elastic: true },
+        timeColumn("created_at", "CREATED (UTC)"),
+        timeColumn("revoked_at", "REVOKED (UTC)"),
       ],
       nothing: "No tokens.",
     }),

@@ -3,7 +3,7 @@ import type { AuditView } from "../../admin/system/schema.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import { option } from "../help.ts";
 import { list } from "../operations/operation-command.ts";
-import { csvOnly } from "../terminal/list.ts";
+import { csvOnly, timeColumn } from "../terminal/list.ts";
 import { second } from "../terminal/terminal.ts";
 
 const defaultLimit = 50;
@@ -30,7 +30,7 @@ export const auditLogCommand = list<AuditView, AuditFields, { limit?: number }>(
   note: "To verify the ledger itself, run `sluice ledger audit`.",
   columns: [
     { name: "id" },
-    { name: "at", title: "TIME (UTC)", cell: ({ at }) => second(Date.parse(at)) },
+    timeColumn("at", "TIME (UTC)", second),
     { name: "actor", title: "ACTOR", elastic: true },
     { name: "address", title: "FROM", elastic: true },
     { name: "action", title: "ACTION" },

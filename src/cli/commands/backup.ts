@@ -18,10 +18,10 @@ export function backupCommand(terminal: Terminal): Command {
       const { backUp } = await import("../../admin/system/back-up.ts");
       const { backUpContent } = await import("../../store/open-content.ts");
       const file = resolve(terminal.cwd, name);
-      await withStore(terminal, options, {}, async (context) => {
+      await withStore(terminal, options, async (context) => {
         const { bytes } = await backUp(context, file);
         // The backup succeeds even if the store can no longer be written.
-        await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
+        await auditChange(context, "data.backup", file).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
         const message = `${file} is a full backup (${size(bytes)})${contentText(content)}`;
         printDone(
@@ -67,9 +67,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const content = await restoreContent(dir, file);
       // The restored audit log does not show that anything was replaced.
       const detail = replaced === null ? null : `the previous data is in ${replaced}`;
-      await withStore(terminal, options, {}, (context) =>
-        auditChange(context, "data.restore", { prefix: file }, detail),
-      );
+      await withStore(terminal, options, (context) => auditChange(context, "data.restore", file, detail));
       const backupNote = replaced === null ? "" : `\n  The previous data is kept as ${replaced}`;
       const message = `${dir} is restored from ${file}${content ? ", with its recorded content" : ""}${backupNote}`;
       printDone(options.json, { data: dir, restored: file, replaced, content }, message, terminal);

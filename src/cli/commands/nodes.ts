@@ -1,9 +1,7 @@
 import type { NodeView } from "../../admin/system/schema.ts";
-import { count } from "../../base/text/plural.ts";
 import { list } from "../operations/operation-command.ts";
-import { CommandError, fromNow, span, utcMinute } from "../terminal/terminal.ts";
-
-const right = { align: "right" } as const;
+import { countColumn, timeColumn } from "../terminal/list.ts";
+import { CommandError, fromNow, span } from "../terminal/terminal.ts";
 
 export const nodesCommand = list<NodeView>({
   name: "nodes",
@@ -17,14 +15,14 @@ export const nodesCommand = list<NodeView>({
     const states = { live: style.good, late: style.warn, dead: style.bad };
     const nowMs = Date.now();
     return [
-      { name: "node", title: "NODE", ...right },
+      { name: "node", title: "NODE", align: "right" },
       { name: "name", title: "NAME", elastic: true },
       { name: "state", title: "STATE", cell: ({ state }) => states[state](state) },
       { name: "version", title: "VERSION" },
-      { name: "since", title: "SINCE (UTC)", cell: ({ since }) => utcMinute(Date.parse(since)) },
-      { name: "in_flight", title: "IN FLIGHT", ...right, cell: (node) => count(node.in_flight) },
-      { name: "holds", title: "HOLDS", ...right, cell: ({ holds }) => count(holds) },
-      { name: "heartbeat_at", title: "HEARTBEAT", cell: (node) => ago(Date.parse(node.heartbeat_at), nowMs) },
+      timeColumn("since", "SINCE (UTC)"),
+      countColumn("in_flight", "IN FLIGHT"),
+      countColumn("holds", "HOLDS"),
+      timeColumn("heartbeat_at", "HEARTBEAT", (at) => ago(Date.parse(at), nowMs)),
     ];
   },
   nothing: "No gateway has joined.",

@@ -26,7 +26,7 @@ export const responsesCommands = commandGroup("responses", "List or delete store
       terminal.print(
         `${plural(responses, "response")} and ${plural(conversations, "conversation")} stored for ${key}, ` +
           `${size(bytes)}; ` +
-          `oldest ${second(Date.parse(oldest))}, newest ${second(Date.parse(newest))}.`,
+          `oldest ${second(oldest)}, newest ${second(newest)}.`,
       );
     },
   }),

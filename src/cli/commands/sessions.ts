@@ -3,7 +3,7 @@ import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { commandGroup, option, requiredOption } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { utcMinute } from "../terminal/terminal.ts";
+import { timeColumn } from "../terminal/list.ts";
 
 /** Sign-ins to the dashboard and the self-service page. */
 export const sessionsCommands = commandGroup("sessions", "See who is signed in, and sign people out", [
@@ -13,15 +13,10 @@ export const sessionsCommands = commandGroup("sessions", "See who is signed in, 
     call: "GET /sessions",
     examples: ["sluice sessions list"],
     columns: [
-      { name: "name", title: "WHO", elastic: true, cell: ({ name }) => printable(name) },
-      {
-        name: "issuer",
-        title: "SIGNED IN AT",
-        elastic: true,
-        cell: ({ issuer }) => printable(issuer ?? "–"),
-      },
-      { name: "began_at", title: "SINCE (UTC)", cell: ({ began_at: at }) => utcMinute(Date.parse(at)) },
-      { name: "ends_at", title: "UNTIL (UTC)", cell: ({ ends_at: at }) => utcMinute(Date.parse(at)) },
+      { name: "name", title: "WHO", elastic: true },
+      { name: "issuer", title: "SIGNED IN AT", elastic: true },
+      timeColumn("began_at", "SINCE (UTC)"),
+      timeColumn("ends_at", "UNTIL (UTC)"),
     ],
     nothing: ({ client: { gateway, place, name } }) =>
       gateway === null && "data_folder" in place

@@ -3,9 +3,8 @@ import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { argument, commandGroup, option } from "../help.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import { Misuse, utcMinute } from "../terminal/terminal.ts";
-
-const shortly = (iso: string) => utcMinute(Date.parse(iso));
+import { timeColumn } from "../terminal/list.ts";
+import { Misuse } from "../terminal/terminal.ts";
 
 /** Programs that people have signed in, such as coding agents. */
 export const signInsCommands = commandGroup(
@@ -25,14 +24,10 @@ export const signInsCommands = commandGroup(
         { name: "device", title: "MACHINE", elastic: true },
         { name: "address", title: "ADDRESS" },
         { name: "key", title: "KEY" },
-        { name: "began_at", title: "SINCE (UTC)", cell: (row) => shortly(row.began_at) },
-        { name: "used_at", title: "REFRESHED (UTC)", cell: (row) => shortly(row.used_at) },
-        {
-          name: "ended_at",
-          title: "ENDED (UTC)",
-          cell: (row) => (row.ended_at ? shortly(row.ended_at) : ""),
-        },
-        { name: "end_reason", title: "WHY", cell: (row) => row.end_reason ?? "" },
+        timeColumn("began_at", "SINCE (UTC)"),
+        timeColumn("used_at", "REFRESHED (UTC)"),
+        timeColumn("ended_at", "ENDED (UTC)"),
+        { name: "end_reason", title: "WHY" },
       ],
       nothing: "No sign-ins.",
     }),

@@ -80,7 +80,7 @@ function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note
     const above = kind === "overrun" ? "above the cap" : null;
     return [model ?? "–", key_label ?? key_prefix, owner, above].filter(Boolean).join("  ");
   }
-  const day = at === null ? "" : utcMinute(Date.parse(at)).slice(0, 10);
+  const day = at === null ? "" : utcMinute(at).slice(0, 10);
   return [kinds[kind], day, reference, note].filter(Boolean).join("  ");
 }
 

@@ -4,8 +4,8 @@ import { option } from "../help.ts";
 import type { OperationClient } from "../operations/client.ts";
 import { list } from "../operations/operation-command.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
-import type { ListColumn } from "../terminal/list.ts";
-import { CommandFailed, type Terminal, utcMinute } from "../terminal/terminal.ts";
+import { type ListColumn, timeColumn } from "../terminal/list.ts";
+import { CommandFailed, type Terminal } from "../terminal/terminal.ts";
 
 export const statusCommand = list<AlertView, object, { check?: true; past?: true }>({
   name: "status",
@@ -71,15 +71,7 @@ function columnsOf({ style }: Terminal, isPast: boolean): readonly ListColumn<Al
     },
     { name: "last_error" },
     { name: "next", title: "NEXT" },
-    {
-      name: "since",
-      title: "SINCE (UTC)",
-      cell: ({ since }) => (since === null ? style.dim("–") : utcMinute(Date.parse(since))),
-    },
-    {
-      name: "resolved_at",
-      ...(isPast && { title: "RESOLVED (UTC)" }),
-      cell: ({ resolved_at: at }) => (at === null ? style.dim("–") : utcMinute(Date.parse(at))),
-    },
+    timeColumn("since", "SINCE (UTC)"),
+    isPast ? timeColumn("resolved_at", "RESOLVED (UTC)") : { name: "resolved_at" },
   ];
 }

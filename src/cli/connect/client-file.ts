@@ -72,7 +72,7 @@ export function modelInFile(path: string, format: ClientFileFormat): string | nu
   return readable(file, () => format.modelIn(textOf(file, beforeUs(file, format).bytes)));
 }
 
-/** Throws `Refused` if the file could not be changed. Nothing is written. */
+/** Throws if the file could not be changed. Nothing is written. */
 export function checkClientFile(path: string, format: ClientFileFormat): void {
   const file = realFile(path);
   const { bytes } = beforeUs(file, format);
@@ -80,7 +80,7 @@ export function checkClientFile(path: string, format: ClientFileFormat): void {
   readable(file, () => format.write(textOf(file, bytes), connection));
 }
 
-/** Throws `Refused` if nothing was written. */
+/** Throws if there is nothing to undo, and writes nothing then. */
 export function undoClientFile(path: string, format: ClientFileFormat): UndoneClientFile {
   const file = realFile(path);
   const record = readRecord(file);

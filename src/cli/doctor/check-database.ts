@@ -39,7 +39,7 @@ export async function checkData(
 }
 
 function alerts(terminal: Terminal, options: DataOptions): Promise<Finding[]> {
-  return withStore(terminal, options, {}, async (context) => {
+  return withStore(terminal, options, async (context) => {
     const active = await readAlertViews(context);
     return active
       .filter(({ severity, acknowledged }) => severity !== "info" && acknowledged === null)

@@ -49,6 +49,8 @@ interface Entry<Fields, Extras> {
   readonly takesNegative?: true;
   /** The query or body, if it is not the fields as they are. */
   input?(given: Fields & Extras, entered: Omit<EnteredCall, "given">): object | Promise<object>;
+  /** Whether recorded content is opened too. */
+  content?(given: Fields & Extras): OperationUse["content"];
   /** Throws if the fields do not go together. */
   check?(given: Fields & Extras): void;
 }
@@ -58,7 +60,8 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   readonly creates?: true;
   /** It changes nothing, although it is a POST. */
   readonly reads?: true;
-  readonly content?: OperationUse["content"];
+  /** The path below the admin API, if options change it. */
+  path?(given: Fields & Extras): string;
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
   /** The whole answer, if it comes in pages. */
@@ -75,6 +78,8 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   hasFailed?(answer: Answer): boolean;
   /** Prints an answer that one sentence cannot tell. */
   show?(answer: Answer, call: EnteredCall<Fields & Extras>): void | Promise<void>;
+  /** What follows the output. */
+  after?(answer: Answer, call: EnteredCall<Fields & Extras>): void;
 }
 
 export interface ListEntry<Row, Fields = object, Extras = object> extends Entry<Fields, Extras> {
@@ -84,13 +89,12 @@ export interface ListEntry<Row, Fields = object, Extras = object> extends Entry<
   /** The most rows without `--limit`; by default all. */
   readonly limit?: number;
   /** Which rows are shown, and in which order. */
-  rows?(all: readonly Row[], call: EnteredCall<Fields & Extras>): readonly Row[];
+  rows?(all: readonly Row[], call: EnteredCall<Fields & Extras>): readonly Row[] | Promise<readonly Row[]>;
   /** What follows the list. */
   after?(rows: readonly Row[], call: EnteredCall<Fields & Extras>, isTable: boolean): void;
 }
 
 export interface ExportEntry<Fields = object, Extras = object> extends Entry<Fields, Extras> {
-  readonly content?: OperationUse["content"];
   /** What follows the export. */
   after?(
     written: { readonly bytes: number; readonly lines: number },
@@ -113,23 +117,24 @@ export function operation<Answer extends object, Fields extends object = object,
     if (entry.csv !== undefined) withCsv(command);
     if (entry.asks !== undefined) command.option("--yes", "skip confirmation");
     const writes = method !== "GET" && entry.reads !== true;
-    const use = { create: entry.creates === true, writes, content: entry.content };
-    return finished(command, entry, (given, options) =>
-      withOperations(terminal, options, use, async (client) => {
+    return finished(command, entry, (given, options) => {
+      const use = { create: entry.creates === true, writes, content: entry.content?.(given) };
+      return withOperations(terminal, options, use, async (client) => {
         const call = { given, options, client, terminal, nowMs: Date.now() };
         const question = await entry.asks?.(call);
         if (question != null) await confirm(question, options, terminal);
         const input = await inputOf(entry, path, call);
-        const first = await client.perform<Answer>(method, filled(path, given), input);
+        const first = await client.perform<Answer>(method, filled(entry.path?.(given) ?? path, given), input);
         const answer = (await entry.whole?.(first, input, client)) ?? first;
         showWarnings(entry.warns?.(answer) ?? [], terminal);
         if (options.json) printJson((await entry.document?.(answer, call)) ?? answer, terminal);
         else if (options.csv) terminal.print(entry.csv?.(answer, call) ?? "");
         else if (entry.done !== undefined) printDone(undefined, answer, entry.done(answer, call), terminal);
         else await entry.show?.(answer, call);
+        entry.after?.(answer, call);
         if (entry.hasFailed?.(answer) === true) throw new CommandFailed();
-      }),
-    );
+      });
+    });
   };
 }
 
@@ -144,7 +149,7 @@ export function list<Row extends object, Fields extends object = object, Extras 
         const call = { given, options, client, terminal, nowMs: Date.now() };
         const { limit = entry.limit }: { limit?: number } = given;
         const all = await client.list<Row>(filled(path, given), await inputOf(entry, path, call), limit);
-        const rows = entry.rows?.(all, call) ?? all;
+        const rows = (await entry.rows?.(all, call)) ?? all;
         const { columns, nothing } = entry;
         const shown = {
           rows,
@@ -164,7 +169,7 @@ export function exported<Fields extends object = object, Extras = object>(
   const { path } = callOf(entry);
   return (terminal) =>
     finished(newEntryCommand(entry), entry, (given, options) =>
-      withOperations(terminal, options, { content: entry.content }, async (client) => {
+      withOperations(terminal, options, { content: entry.content?.(given) }, async (client) => {
         const call = { given, options, client, terminal, nowMs: Date.now() };
         const progress = startProgress(terminal);
         const decoder = new TextDecoder();

@@ -1,7 +1,8 @@
 import { csvLine } from "../../base/text/csv.ts";
+import { count } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import type { CsvOption, JsonOption } from "../help.ts";
-import { printJson, type Terminal } from "./terminal.ts";
+import { printJson, type Terminal, utcMinute } from "./terminal.ts";
 
 /** A column of a list or a report, for both CSV and the table. */
 export interface ListColumn<Row> extends Omit<Column, "title"> {
@@ -134,11 +135,30 @@ function cut(text: string, width: number): string {
   return `${Bun.sliceAnsi(Bun.stripANSI(text), 0, width - 1)}…`;
 }
 
+/** A column of moments. */
+export function timeColumn<Name extends string>(
+  name: Name,
+  title: string,
+  show: (at: string) => string = utcMinute,
+): ListColumn<Readonly<Record<Name, string | null>>> {
+  return { name, title, cell: ({ [name]: at }) => (at === null ? "–" : show(at)) };
+}
+
+/** A column of numbers. */
+export function countColumn<Name extends string>(
+  name: Name,
+  title: string,
+): ListColumn<Readonly<Record<Name, number | null>>> {
+  return { name, title, align: "right", cell: ({ [name]: value }) => (value === null ? "–" : count(value)) };
+}
+
+export type Fact = readonly [name: string, value: string];
+/** False stands for a fact that does not apply. */
+export type Facts = readonly (Fact | false)[];
+
 /** A list of facts: names on the left, values on the right. */
-export function facts(
-  pairs: readonly (readonly [string, string])[],
-  terminal: Pick<Terminal, "style">,
-): string {
+export function facts(all: Facts, terminal: Pick<Terminal, "style">): string {
+  const pairs = all.filter((fact) => fact !== false);
   const width = Math.max(...pairs.map(([name]) => Bun.stringWidth(name)));
   return pairs.map(([name, value]) => `${terminal.style.dim(name.padEnd(width))}${gap}${value}`).join("\n");
 }

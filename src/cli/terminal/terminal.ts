@@ -115,13 +115,13 @@ export function creditsShown(amount: number): string {
 }
 
 /** `2026-01-31 14:05`, always UTC: budgets and days are UTC too. */
-export function utcMinute(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+export function utcMinute(at: string | number): string {
+  return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }
 
 /** A time to the second, for what has to be found in a log. */
-export function second(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
+export function second(at: string | number): string {
+  return new Date(at).toISOString().slice(0, 19).replace("T", " ");
 }
 
 const units = [
@@ -161,5 +161,5 @@ export class Misuse extends Error {
 
 /** A valid command that was rejected: status 1. */
 export class CommandError extends Error {
-  override readonly name = "Refused";
+  override readonly name = "CommandError";
 }

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { withEllipsis } from "../../base/text/ellipsis.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { writeUsage } from "../../dialects/openai-chat/client/response-out.ts";
 import { countPieces, piecesOf } from "./pieces.ts";
@@ -87,7 +88,7 @@ function replyText(request: DemoRequest, scenario: Scenario): string {
 }
 
 function quoted(text: string): string {
-  const short = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text;
+  const short = withEllipsis(text, maxQuoteLength);
   return `“${short.trim()}”.`;
 }
 

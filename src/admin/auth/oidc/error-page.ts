@@ -1,4 +1,3 @@
-import { newId } from "../../../base/id.ts";
 import { answerHeaders } from "../../formats/admin-error.ts";
 
 export const home = "/admin";
@@ -23,12 +22,10 @@ export function errorPage(
   const retryText = status === 403 ? "Use another account" : "Sign in again";
   const retry = retryUrl === null ? "" : `<a href="${escaped(retryUrl)}">${retryText}</a> · `;
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>Not signed in</h1><p>${escaped(message)}</p><p>${retry}<a href="${back}">Back</a></p></html>`;
-  const headers = {
-    ...answerHeaders,
+  const headers = answerHeaders({
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-    "x-request-id": newId("req_"),
-  };
+  });
   return new Response(page, { status, headers });
 }
 

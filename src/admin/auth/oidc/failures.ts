@@ -69,13 +69,13 @@ function factsOf(error: unknown): FailureFacts {
   return {
     code: find(({ code }) => (typeof code === "string" ? code : null)),
     status: find(({ status }) => (typeof status === "number" ? status : null)),
-    oauthError: find(({ error: name }) => (typeof name === "string" ? shortened(name) : null)),
+    oauthError: find(({ error: name }) => (typeof name === "string" ? loggable(name) : null)),
   };
 }
 
 const maxLength = 300;
 
-function shortened(text: string): string {
+function loggable(text: string): string {
   return printable(text).slice(0, maxLength);
 }
 
@@ -91,7 +91,7 @@ export function causeText(error: unknown): string {
     texts.push(details === "" ? each.message : `${each.message} (${details})`);
     texts.push(...timesIn(each.cause));
   }
-  return shortened(texts.join("; "));
+  return loggable(texts.join("; "));
 }
 
 /** The moments that a token was rejected for, in seconds since 1970, so that the operator sees whose clock is wrong. */

@@ -1,5 +1,4 @@
 import type { Elysia } from "elysia";
-import { newId } from "../../../base/id.ts";
 import type { OidcSettings } from "../../../config/settings.ts";
 import { urlOf } from "../../../gateway/exchange/client-call.ts";
 import { sessionCookies } from "../../access/guard.ts";
@@ -141,6 +140,5 @@ function attemptCookie(name: string, encrypted: string | null, redirectUri: stri
 }
 
 function redirect(location: string, cookies: readonly string[]): Response {
-  const headers = { ...answerHeaders, location, "x-request-id": newId("req_") };
-  return withCookies(new Response(null, { status: 302, headers }), cookies);
+  return withCookies(new Response(null, { status: 302, headers: answerHeaders({ location }) }), cookies);
 }

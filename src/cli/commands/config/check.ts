@@ -88,7 +88,7 @@ async function memberAccountWarning(
   const { findAccount } = await import("../../../admin/accounts/accounts.ts");
   const warnings: string[] = [];
   // Without data there are no accounts yet.
-  await withStore(terminal, { ...options, config: checked.file }, {}, async (store) => {
+  await withStore(terminal, { ...options, config: checked.file }, async (store) => {
     for (const { account } of terms) {
       const problem = await findAccount(store, account).then(() => null, operationMessage);
       if (problem === null) continue;

@@ -16,7 +16,7 @@ export const contentDeleteCommand = operation<{ deleted: number }, DeletedFields
   name: "delete",
   summary: "Delete recorded content",
   call: "DELETE /content",
-  content: "rows",
+  content: () => "rows",
   fields: {
     ids: argument("[ids...]", "the ids of requests"),
     key: option("--key <key>", "all requests of this key, by id, prefix or label"),

@@ -21,7 +21,7 @@ export function contentRekeyCommand(terminal: Terminal): Command {
       const { env, cwd } = terminal;
       const key = locateContentKey({ file: options.config, env, cwd }, options.newKey);
       if (key === null) throw new CommandError("the new key is not set");
-      await withStore(terminal, options, {}, async (context) => {
+      await withStore(terminal, options, async (context) => {
         await rejectRunning(context);
         await confirm(
           "Afterwards gateways need the new key. Re-encrypt all content with it?",
@@ -36,7 +36,7 @@ export function contentRekeyCommand(terminal: Terminal): Command {
         } finally {
           progress.end();
         }
-        await auditChange(context, "content.rekey", { prefix: "" });
+        await auditChange(context, "content.rekey", "");
         const message =
           "All content is encrypted with the new key. Set content.key to it before you start the gateway.";
         printDone(options.json, { rekeyed: true }, message, terminal);

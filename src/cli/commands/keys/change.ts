@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { CapsBody, IssuedKeyView, KeyChangesBody, KeyView } from "../../../admin/key-terms/schema.ts";
 import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
@@ -6,7 +6,7 @@ import { type ClientId, clientIds } from "../../../base/models/client-snippets.t
 import { creditsFromNano } from "../../../base/money/money.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import type { KeyMode } from "../../../store/store.ts";
-import { creditAmount, duration } from "../../arguments.ts";
+import { aboveZero, creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
 import { argument, choiceOption, option, requiredOption } from "../../help.ts";
@@ -138,11 +138,6 @@ export const keysRaiseCapCommand = change<{ amount: number; cap?: string; note: 
   },
   examples: ['sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"'],
 });
-
-function aboveZero(text: string): number {
-  if (/^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
-  throw new InvalidArgumentError("Use an amount above 0, such as 20 or 0.5.");
-}
 
 export const keysMoveCommand = change<{ account: string }>({
   name: "move",

@@ -6,7 +6,7 @@ import { cursorPattern } from "../../../feed/cursor.ts";
 import { atLeastZero, pageSize } from "../../arguments.ts";
 import { commandGroup, option, requiredOption } from "../../help.ts";
 import { operation } from "../../operations/operation-command.ts";
-import { csvOf, facts, type ListColumn, listTable } from "../../terminal/list.ts";
+import { csvOf, type Facts, facts, type ListColumn, listTable, timeColumn } from "../../terminal/list.ts";
 import { second, type Terminal } from "../../terminal/terminal.ts";
 
 function cursor(text: string): string {
@@ -21,7 +21,7 @@ function total(text: string): string {
 }
 
 const columns: readonly ListColumn<FeedEntryView>[] = [
-  { name: "at", title: "AT (UTC)", cell: ({ at }) => second(Date.parse(at)) },
+  timeColumn("at", "AT (UTC)", second),
   { name: "kind", title: "KIND" },
   { name: "account_id", title: "ACCOUNT", elastic: true, cell: (row) => row.account_label ?? row.account_id },
   { name: "key_id", title: "KEY", elastic: true, cell: (row) => row.key_label ?? row.key_id ?? "" },
@@ -119,8 +119,8 @@ function pushFacts(push: PushView, terminal: Terminal): string {
     retrying: warn("retrying"),
     stopped: bad("stopped: correct the receiver, then run `sluice ledger feed resume`"),
   }[push.state];
-  const at = (time: string | null) => (time === null ? "–" : second(Date.parse(time)));
-  const rows: [string, string][] = [
+  const at = (time: string | null) => (time === null ? "–" : second(time));
+  const rows: Facts = [
     ["state", state],
     ["accepted through", push.through ?? "–"],
     ["accepted at (UTC)", at(push.accepted_at)],
@@ -130,9 +130,8 @@ function pushFacts(push: PushView, terminal: Terminal): string {
         ? `${plural(push.waiting, "entry", "entries")}, since ${at(push.waiting_since)}`
         : "0 entries",
     ],
+    push.problem !== null && ["last post", `${push.problem} (${plural(push.attempts, "attempt")})`],
+    push.next_attempt_at !== null && ["next attempt (UTC)", at(push.next_attempt_at)],
   ];
-  if (push.problem !== null)
-    rows.push(["last post", `${push.problem} (${plural(push.attempts, "attempt")})`]);
-  if (push.next_attempt_at !== null) rows.push(["next attempt (UTC)", at(push.next_attempt_at)]);
   return facts(rows, terminal);
 }

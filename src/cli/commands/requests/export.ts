@@ -13,7 +13,7 @@ export const requestsExportCommand = exported<RequestFilters, Format>({
   name: "export",
   summary: "Write recorded requests and responses, one JSON object per line",
   call: "GET /content/export",
-  content: "documents",
+  content: () => "documents",
   extras: {
     content: option("--content", "export the recorded content (required)"),
     jsonl: option("--jsonl", "one JSON object per line (the only format)"),

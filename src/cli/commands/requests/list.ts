@@ -6,7 +6,7 @@ import { atLeastOne } from "../../arguments.ts";
 import { chosenTime, timeText } from "../../chosen-time.ts";
 import { option } from "../../help.ts";
 import { list } from "../../operations/operation-command.ts";
-import { csvOnly, type ListColumn } from "../../terminal/list.ts";
+import { csvOnly, type ListColumn, timeColumn } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { second, span, type Terminal } from "../../terminal/terminal.ts";
 import { filterQuery, type RequestFilters, requestFilters } from "./filters.ts";
@@ -39,7 +39,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
   const none = style.dim("–");
   const right = { align: "right" } as const;
   return [
-    { name: "ended_at", title: "ENDED", cell: ({ ended_at: at }) => second(Date.parse(at)) },
+    timeColumn("ended_at", "ENDED", second),
     { name: "at" },
     { name: "id", title: "REQUEST" },
     ...csvOnly("key_id", "key_prefix"),

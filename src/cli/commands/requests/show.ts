@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type {
   AttemptView,
   EntryView,
@@ -7,32 +6,34 @@ import type {
 } from "../../../admin/requests/schema.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
-import { type DataOptions, newOperationCommand } from "../../help.ts";
-import { segment } from "../../operations/client.ts";
-import { withOperations } from "../../operations/with-operations.ts";
-import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
+import { argument, option } from "../../help.ts";
+import { operation } from "../../operations/operation-command.ts";
+import { type Fact, type Facts, facts, type ListColumn, listTable } from "../../terminal/list.ts";
 import { printJson, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
-export function requestsShowCommand(terminal: Terminal): Command {
-  return newOperationCommand("show", "Show why a request ended as it did")
-    .argument("<id>", "the x-request-id of the response, or the id that the client sent")
-    .option("--content", "the recorded content of the request and its response, as JSON")
-    .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
-    .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
-      const path = `/requests${segment(id)}`;
-      const use = options.content ? ({ content: "documents" } as const) : {};
-      await withOperations(terminal, options, use, async (client) => {
-        if (options.content) return printJson(await client.get(`${path}/content`), terminal);
-        const detail = await client.get<ExchangeDetailView>(path);
-        const { others } = detail;
-        if (options.json) printJson(detail, terminal);
-        else terminal.print(asText(detail, terminal));
-        if (others.length > 0)
-          terminal.note(`other requests with the client's id ${id}: ${others.join(", ")}`);
-      });
-    });
-}
+export const requestsShowCommand = operation<ExchangeDetailView, { id: string }, { content?: true }>({
+  name: "show",
+  summary: "Show why a request ended as it did",
+  call: "GET /requests/:id",
+  fields: {
+    id: argument("<id>", "the x-request-id of the response, or the id that the client sent"),
+  },
+  extras: {
+    content: option("--content", "the recorded content of the request and its response, as JSON"),
+  },
+  examples: ["sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content"],
+  content: ({ content }) => (content ? "documents" : undefined),
+  path: ({ content }) => (content ? "/requests/:id/content" : "/requests/:id"),
+  show(detail, { given, terminal }) {
+    if (given.content) printJson(detail, terminal);
+    else terminal.print(asText(detail, terminal));
+  },
+  after({ others }, { given: { id, content }, terminal }) {
+    if (!content && others.length > 0)
+      terminal.note(`other requests with the client's id ${id}: ${others.join(", ")}`);
+  },
+});
 
 function asText(
   { id, request, explanation, attempts, entries }: ExchangeDetailView,
@@ -40,8 +41,7 @@ function asText(
 ): string {
   const parts = [printable(explanation)];
   const charge = entries.findLast((entry) => entry.calculation !== null) ?? null;
-  const about: (readonly [string, string])[] =
-    request === null ? [["request", id]] : requestFacts(request, terminal);
+  const about: Facts = request === null ? [["request", id]] : requestFacts(request, terminal);
   parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
   if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
   for (const { model, message } of attempts.flatMap(({ denied }) => denied))
@@ -50,7 +50,7 @@ function asText(
   return parts.join("\n\n");
 }
 
-function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
+function requestFacts(request: ExchangeView, { style }: Terminal): Facts {
   const none = style.dim("–");
   const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = request;
   const {
@@ -65,15 +65,17 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
   const isTokens = units === null || input + output > 0;
   const used = isTokens ? `${count(input)} in, ${count(output)} out` : unitsText(units);
   const ending = [paintOutcome(outcome, style), status, code].filter((part) => part !== null);
-  const list: (readonly [string, string])[] = [
+  const tags = Object.entries(request.tags).map((tag) => tag.join("="));
+  const said = (name: string, text: string | null): Fact | false => text !== null && [name, printable(text)];
+  return [
     ["request", request.id],
     ["key", label === null ? prefix : `${prefix}  ${label}`],
     ["outcome", ending.join("  ")],
     ["route", route === "" ? none : `${route}  ${style.dim(request.stream ? "streaming" : "non-streaming")}`],
     ["model", model || (unknownModel === null ? none : `${none}  requested "${printable(unknownModel)}"`)],
     ["provider", provider === "" ? none : `${provider}/${request.upstream_model}`],
-    ["began", `${second(Date.parse(request.at))} UTC`],
-    ["ended", `${second(Date.parse(request.ended_at))} UTC`],
+    ["began", `${second(request.at)} UTC`],
+    ["ended", `${second(request.ended_at)} UTC`],
     ["first byte", firstByteMs === null ? none : span(firstByteMs)],
     ["took", totalMs === null ? none : span(totalMs)],
     [
@@ -81,34 +83,33 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
       hasUsageRecord(request) ? used : `${none}  ${style.dim("no usage record")}`,
     ],
     ["charged", `${request.charged} ${request.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
+    request.list_cost !== null && ["list cost", `${request.list_cost} credits`],
+    said("fallback from", request.fallback_from),
+    said("stepped down from", request.stepped_down_from),
+    said("owner", request.owner),
+    said("user", request.user),
+    said("session", request.session),
+    tags.length > 0 && ["tags", tags.join(", ")],
+    model !== "" && ["affinity", request.affinity],
   ];
-  if (request.list_cost !== null) list.push(["list cost", `${request.list_cost} credits`]);
-  if (request.fallback_from !== null) list.push(["fallback from", printable(request.fallback_from)]);
-  if (request.stepped_down_from !== null)
-    list.push(["stepped down from", printable(request.stepped_down_from)]);
-  if (request.owner !== null) list.push(["owner", printable(request.owner)]);
-  if (request.user !== null) list.push(["user", printable(request.user)]);
-  if (request.session !== null) list.push(["session", printable(request.session)]);
-  const tags = Object.entries(request.tags).map((tag) => tag.join("="));
-  if (tags.length > 0) list.push(["tags", tags.join(", ")]);
-  if (model !== "") list.push(["affinity", request.affinity]);
-  return list;
 }
 
 /** How the charge was computed, and what exceeded the limits. */
-function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (readonly [string, string])[] {
+function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): Facts {
   if (charge === null) return [];
-  const overruns = entries.filter(({ kind }) => kind === "overrun");
-  const list: (readonly [string, string])[] = [["calculation", charge.calculation ?? ""]];
-  if (charge.requested_model !== charge.model) list.push(["requested model", charge.requested_model ?? ""]);
   const { tiers, input_above: above } = charge.rates ?? {};
-  if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
-  if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
-  for (const { amount, unit } of overruns) {
-    const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap was used up";
-    list.push(["overrun", `${Math.abs(amount)} ${unit} ${why}`]);
-  }
-  return list;
+  return [
+    ["calculation", charge.calculation ?? ""],
+    charge.requested_model !== charge.model && ["requested model", charge.requested_model ?? ""],
+    tiers !== undefined && ["tier", tiers.join(", ")],
+    above !== undefined && ["rates", `for more than ${count(above)} tokens of input`],
+    ...entries
+      .filter(({ kind }) => kind === "overrun")
+      .map(({ amount, unit }): Fact => {
+        const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap was used up";
+        return ["overrun", `${Math.abs(amount)} ${unit} ${why}`];
+      }),
+  ];
 }
 
 function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {

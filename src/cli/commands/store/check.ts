@@ -3,7 +3,7 @@ import { plural } from "../../../base/text/plural.ts";
 import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
-import { facts } from "../../terminal/list.ts";
+import { type Facts, facts } from "../../terminal/list.ts";
 import { CommandError, CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
@@ -53,7 +53,7 @@ function factsOf(
   { name, serverVersion, isEncrypted, roundTripMs, schema, nodes }: DatabaseCheck,
   isUpToDate: boolean,
   { style }: Terminal,
-): (readonly [string, string])[] {
+): Facts {
   const advice = schema.version === 0 ? "empty" : `${schema.version} of ${schema.known}`;
   const state = isUpToDate
     ? `${schema.version}  ${style.good("up to date")}`

@@ -2,14 +2,14 @@ import type { StorageView } from "../../../admin/system/schema.ts";
 import { count, plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { operation } from "../../operations/operation-command.ts";
-import { facts } from "../../terminal/list.ts";
+import { type Facts, facts } from "../../terminal/list.ts";
 import { utcMinute } from "../../terminal/terminal.ts";
 
 export const storeSizeCommand = operation<StorageView>({
   name: "size",
   summary: "Show how much is stored, for how long, and what was deleted last",
   call: "GET /storage",
-  content: "rows",
+  content: () => "rows",
   examples: [["sluice store size", "database size, records and free disk space"]],
   show: (storage, { terminal }) => terminal.print(facts(factsOf(storage), terminal)),
 });
@@ -19,25 +19,17 @@ function contentText({ requests, bytes, days, max_bytes: max }: NonNullable<Stor
   return `${plural(requests, "request")}, ${size(bytes)}, ${retention}`;
 }
 
-function factsOf({
-  records,
-  retention,
-  pruned,
-  content,
-  ...sizes
-}: StorageView): (readonly [string, string])[] {
+function factsOf({ records, retention, pruned, content, ...sizes }: StorageView): Facts {
   const { journal_bytes: journal, disk_free_bytes: free } = sizes;
   const last = (kind: StorageView["pruned"][number]["what"]) => {
     const found = pruned.find(({ what }) => what === kind);
-    return found === undefined
-      ? ""
-      : `; ${count(found.count)} deleted at ${utcMinute(Date.parse(found.at))} UTC`;
+    return found === undefined ? "" : `; ${count(found.count)} deleted at ${utcMinute(found.at)} UTC`;
   };
   const { request_days: days, request_rows: rows, response_hours: hours } = retention;
   return [
     ["database", size(sizes.database_bytes)],
-    ...(journal === null ? [] : [["journal", size(journal)] as const]),
-    ...(free === null ? [] : [["disk free", size(free)] as const]),
+    journal !== null && ["journal", size(journal)],
+    free !== null && ["disk free", size(free)],
     ["accounts", count(records.accounts)],
     ["keys", count(records.keys)],
     ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept forever`],
@@ -53,7 +45,7 @@ function factsOf({
       "for retries",
       `${plural(records.retry_responses, "response")} to requests with an Idempotency-Key, ${size(sizes.retry_response_bytes)}, kept for 24 hours`,
     ],
-    ...(content === null ? [] : [["content", contentText(content)] as const]),
+    content !== null && ["content", contentText(content)],
     ["audit log", plural(records.audit_log, "change")],
   ];
 }
