@@ -57,7 +57,8 @@ export async function checkDatabase(store: Store, model: AccountsModel): Promise
     assert(totals !== undefined);
     assert.equal(totals.used, account.used);
     assert.equal(totals.posted, account.isCredit ? account.posted : 0 - account.used);
-    if (account.isCredit && !account.record.isPostpaid) assert(totals.posted >= 0, `posted is ${totals.posted}`);
+    if (account.isCredit && !account.record.isPostpaid)
+      assert(totals.posted >= 0, `posted is ${totals.posted}`);
     if (!account.isCredit)
       assert.equal(usedIn(account.period, { ...totals, used: totals.periodUsed }), account.periodUsed);
   }
