@@ -116,6 +116,12 @@ export class Cap {
     return this.#periodStartMs === periodStartMs && (this.#used > 0 || this.#held > 0);
   }
 
+  /** Whether nothing is lost if it is forgotten: its period has ended, or what it reserved was released without a charge. */
+  isIdle(periodStartMs: number): boolean {
+    if (this.#held > 0 || this.#periodStartMs > periodStartMs) return false;
+    return this.#periodStartMs < periodStartMs || (this.#used === 0 && this.#later.length === 0);
+  }
+
   denies(amount: number): Denial | null {
     if (this.isReplaced) return null;
     if (this.#isWithoutPlace()) return "used_up";

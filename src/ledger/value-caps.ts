@@ -22,7 +22,9 @@ export function boundOf(label: string): ValueBound {
 /** Null without the label. */
 export function labelValue(label: string, { owner, user, tags }: CallerLabels): string | null {
   if (label === "owner") return owner;
-  return (label === "user" ? user : tags[label.slice(tagPrefix.length)]) || null;
+  if (label === "user") return user || null;
+  const name = label.slice(tagPrefix.length);
+  return (Object.hasOwn(tags, name) && tags[name]) || null;
 }
 
 const nothingCounted: Omit<CapTotals, "no"> = { periodStartMs: 0, used: 0 };
@@ -35,6 +37,8 @@ class ValueCap implements CapGroup {
   /** Values that count something, or have. */
   readonly #counters = new Map<string, Cap>();
   readonly #raises = new Map<string, ValueRaise>();
+  /** What a value starts with. After others were forgotten, none goes back to a period before that. */
+  #unknown = nothingCounted;
   /** Values in a shared database that are not among these. */
   others = { periodStartMs: 0, places: 0 };
 
@@ -79,6 +83,7 @@ class ValueCap implements CapGroup {
 
   /** Takes all counts from the store; nothing is reserved afterwards. */
   recount(all: readonly ValueTotals[]): void {
+    this.#unknown = nothingCounted;
     const found = new Map(all.map((totals) => [totals.value, totals]));
     for (const [value, counter] of this.#counters) counter.recount(found.get(value) ?? nothingCounted);
     for (const totals of all) if (!this.#counters.has(totals.value)) this.load(totals);
@@ -91,14 +96,14 @@ class ValueCap implements CapGroup {
   }
 
   counter(value: string): Cap {
-    return this.#counters.get(value) ?? this.#created(value, nothingCounted, 0);
+    return this.#counters.get(value) ?? this.#created(value, this.#unknown, 0);
   }
 
   keep(counter: Cap): void {
     const value = counter.counted?.value ?? "";
     if (this.#counters.has(value)) return;
-    // Twice as many as may count at once: then at least half of them have ended with their period.
-    if (this.#counters.size >= 2 * this.maxValues) this.#forgetEnded(counter.periodStartMs);
+    // Twice as many as may count at once: then at least half of them count nothing.
+    if (this.#counters.size >= 2 * this.maxValues) this.#forgetIdle(counter.periodStartMs);
     this.#counters.set(value, counter);
   }
 
@@ -121,9 +126,10 @@ class ValueCap implements CapGroup {
     return counter;
   }
 
-  #forgetEnded(periodStartMs: number): void {
+  #forgetIdle(periodStartMs: number): void {
+    this.#unknown = { periodStartMs: Math.max(this.#unknown.periodStartMs, periodStartMs), used: 0 };
     for (const [value, counter] of this.#counters)
-      if (counter.periodStartMs < periodStartMs && counter.state().held === 0) this.#counters.delete(value);
+      if (counter.isIdle(periodStartMs)) this.#counters.delete(value);
   }
 }
 
