@@ -159,6 +159,18 @@ onBothStores(models, (world) => {
     expect(await usedOf(world(), no)).toEqual({ [own("u1")]: cost, [own("u2")]: cost });
   });
 
+  test("a cap of one end user counts the user by what is kept of the name, without secrets in it", async () => {
+    const product = await caller(world());
+    const name = own(`slu_${"A1".repeat(18)}`);
+    const { id, no } = await cap(world(), { limit: 2, user: name, key: product.key.id });
+    expect(await ask(world(), product, { user: name })).toBe("200");
+    expect(await ask(world(), product, { user: name })).toStartWith("429 limit_reached user_cap");
+    expect(Object.values(await usedOf(world(), no))).toEqual([cost]);
+    await raiseCap(contextOf(world()), id, { amount: 2, value: name, note: "more" });
+    await world().gateway.catchUp();
+    expect(await ask(world(), product, { user: name })).toBe("200");
+  });
+
   test("a missing label is named in both formats, with where to send it, and nothing runs", async () => {
     const product = await caller(world());
     await cap(world(), { limit: 2, each: "tag:project", key: product.key.id });

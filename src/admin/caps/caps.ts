@@ -1,4 +1,5 @@
 import { newId } from "../../base/id.ts";
+import { labelText } from "../../base/requests/kept-labels.ts";
 import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
@@ -71,7 +72,7 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
   if (named.length !== 1)
     throw invalidInput("pass one of `each`, `owner`, `user` and `tag`: whom the cap limits");
   if (owner !== undefined) return { label: "owner", value: ownerLabel(storable(owner, "an owner")) };
-  if (user !== undefined) return { label: "user", value: storable(user, "an end user") };
+  if (user !== undefined) return { label: "user", value: labelText(storable(user, "an end user")) };
   if (tag !== undefined) {
     const [pair] = Object.entries(tagsFromTexts([tag]) ?? {});
     if (pair === undefined)
@@ -214,7 +215,7 @@ export async function raiseCap(
 
 function raisedValue({ label }: ValueCapRecord, value: string): string {
   const stored = storable(value, "a value");
-  return label === "owner" ? ownerLabel(stored) : stored;
+  return label === "owner" ? ownerLabel(stored) : labelText(stored);
 }
 
 export async function removeCap(context: OperationContext, id: string): Promise<ChangedCap> {
