@@ -6,7 +6,7 @@ import { Repeating } from "../base/loop/repeating.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Log } from "../observe/log.ts";
 import type { FeedLag, FeedPush, Store } from "../store/store.ts";
-import { feedDocument } from "./entry-document.ts";
+import { type FeedDocument, feedDocument } from "./entry-document.ts";
 
 export interface FeedSenderOptions {
   readonly store: Pick<Store, "feed">;
@@ -184,7 +184,7 @@ export class FeedSender {
     const { push } = store.feed;
     const { signal } = this.#stopping;
     this.#receiver = digestOf(receiver);
-    const headers = { "idempotency-key": String(pendingId) };
+    const headers = { "idempotency-key": lastCursorIn(body) };
     const { status, problem } = await postSigned(receiver, { body, nowMs: clock.wallMs(), headers, signal });
     const nowMs = clock.wallMs();
     if (problem === null) {
@@ -214,6 +214,13 @@ interface PendingPost {
   readonly pendingId: number;
   readonly attempts: number;
   readonly body: string;
+}
+
+/** Names the post. After a restore a new entry can have the id of a lost one, but not its cursor. */
+function lastCursorIn(body: string): string {
+  // Written by `#next`.
+  const { data } = JSON.parse(body) as { data: readonly FeedDocument[] };
+  return data.at(-1)?.cursor ?? "";
 }
 
 /** Identifies a receiver without its secrets. */
