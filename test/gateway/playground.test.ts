@@ -20,7 +20,14 @@ async function secretFor(world: World, caller: Caller, amountLeft: number, endsA
   return { caller: { key: caller.key, secret }, left };
 }
 
-onBothStores("", (world) => {
+/** Without what differs between any two requests: ids. */
+async function refusalOf(response: Response) {
+  const { error } = (await response.json()) as { error?: { code: string; message: string } };
+  const message = error?.message.replaceAll(/"(?:msg|conv|resp)_\w+"/g, "ID");
+  return { status: response.status, code: error?.code, message };
+}
+
+onBothStores("[routes]\nconversations = true\nstored_responses = true\n", (world) => {
   test("a secret of the playground is charged to its key, and to the secret's amount as much", async () => {
     const owner = await world().creditCaller();
     const { caller, left } = await secretFor(world(), owner, nanoPerCredit);
@@ -63,6 +70,35 @@ onBothStores("", (world) => {
       headers: { authorization: `Bearer ${caller.secret}` },
     });
     expect(usage.status).toBe(401);
+  });
+
+  test("continues nothing that its key has stored, and learns not whether it exists", async () => {
+    const owner = await world().creditCaller();
+    const respond = (caller: Caller, more: object) =>
+      world().ask(caller, { path: "/v1/responses", body: { model: "gpt-test", input: "Hello", ...more } });
+    const made = (await (await respond(owner, {})).json()) as { id: string; output: { id: string }[] };
+    const started = await world().ask(owner, { path: "/v1/conversations", body: {} });
+    const conversation = ((await started.json()) as { id: string }).id;
+    const { caller } = await secretFor(world(), owner, nanoPerCredit);
+    const before = world().provider.requests.length;
+    const naming = (response: string, item: string | undefined, named: string) => [
+      { previous_response_id: response },
+      { conversation: named },
+      { conversation: { id: named } },
+      { input: [{ type: "item_reference", id: item }] },
+      { previous_response_id: response, background: true },
+    ];
+    const stored = naming(made.id, made.output[0]?.id, conversation);
+    const unknown = naming("resp_unknown", "msg_unknown", "conv_unknown");
+    for (const [index, more] of stored.entries()) {
+      const answers = await Promise.all([respond(caller, more), respond(caller, unknown[index] ?? {})]);
+      const [known, other] = await Promise.all(answers.map(refusalOf));
+      expect(known?.status).toBeOneOf([400, 404]);
+      expect(known).toEqual(other);
+      expect((await respond(owner, more)).status).toBe(200);
+    }
+    await world().settled();
+    expect(world().provider.requests.length).toBe(before + stored.length);
   });
 
   test("is unknown after its hour", async () => {

@@ -63,7 +63,7 @@ export class ProviderIdOwners {
     for (const [index, reference] of references.entries()) {
       const { path, kind } = reference;
       const found = issued[index] ?? null;
-      if (found === null) throw isItem(reference) ? noSuchItem(path, reference.id) : notIssued(path);
+      if (found === null) throw unknown(reference);
       if (kind === "comparison") continue;
       provider ??= found.provider;
       credential ??= found.credential;
@@ -181,6 +181,17 @@ export function isItem({ kind, path }: Reference): boolean {
 export function noSuchItem(path: string, id: string | null): GatewayError {
   const advice = "Items are not stored with `store: false`; send the item itself.";
   return notFound(path, `\`${path}\` is not a stored item of this API key: ${JSON.stringify(id)}. ${advice}`);
+}
+
+/** As if nothing was issued to the key. */
+export function rejectReferences(references: readonly Reference[]): void {
+  const [first] = references;
+  if (first !== undefined) throw unknown(first);
+}
+
+function unknown(reference: Reference): GatewayError {
+  const { path, id } = reference;
+  return isItem(reference) ? noSuchItem(path, id) : notIssued(path);
 }
 
 export function noSuchResponse(): GatewayError {

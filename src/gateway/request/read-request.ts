@@ -11,6 +11,7 @@ import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientCall, ReadableRequest } from "../exchange/client-call.ts";
 import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+import { rejectReferences } from "../references/provider-id-owners.ts";
 import { checkBody, type ExpectedRequest, largeRequest, readJob } from "./check-body.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { expectedOf } from "./request.ts";
@@ -42,7 +43,10 @@ export class BodyReading implements BodyLimit, Disposable {
   async read(): Promise<ClientRequest> {
     const bytes = await this.#receive();
     beginContent(this.#admitted, bytes);
-    return this.#parse(bytes, this.#expected);
+    const request = await this.#parse(bytes, this.#expected);
+    // A secret of the playground only sends requests: what its key has stored stays the key's own.
+    if (this.#admitted.exchange.taken.playground !== null) rejectReferences(request.mentions.references);
+    return request;
   }
 
   /** The request with a body of these pieces, because of what it continues. Throws if it is too large. */
