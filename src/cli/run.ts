@@ -16,16 +16,28 @@ import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/t
 export async function run(argv: readonly string[], unguarded: Terminal): Promise<number> {
   const json = argv.includes("--json");
   let terminal = withoutLongWords(guarded(unguarded), argv);
+  let called: string | null = null;
   try {
     const { words, gateway } = takeGateway(argv);
     terminal = { ...terminal, gateway };
     const program = buildProgram(terminal, json);
-    program.hook("preAction", (_, command) => rejectElsewhere(command, gateway, terminal));
+    program.hook("preAction", (_, command) => {
+      rejectElsewhere(command, gateway, terminal);
+      if (isRemoteCapable(command)) called = gateway ?? gatewayInUse(terminal, command.opts<DataOptions>());
+    });
     await program.parseAsync(expandHelpAliases(words, program), { from: "user" });
     return 0;
   } catch (error) {
-    return reportError(error, terminal, json);
+    return reportError(called === null ? error : unlessOfOtherForm(error, called), terminal, json);
   }
+}
+
+/** A gateway elsewhere can be of another release, or none: what it responds can lack what a command expects. */
+function unlessOfOtherForm(error: unknown, gateway: string): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new CommandError(
+    `the gateway ${gateway} responded with something that this sluice does not know; use the sluice of the gateway's release (${error.message})`,
+  );
 }
 
 interface AddressedWords {

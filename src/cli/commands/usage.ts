@@ -55,8 +55,8 @@ export const usageCommand = operation<UsageView, Fields>({
   }),
   async whole(first, input, client) {
     let report = first;
-    while (report.next_cursor !== null) {
-      const next = await client.get<UsageView>("/usage", { ...input, cursor: report.next_cursor });
+    while (report.next_cursor != null) {
+      const next = await client.page<UsageView>("/usage", { ...input, cursor: report.next_cursor });
       report = { ...next, data: [...report.data, ...next.data] };
     }
     return report;

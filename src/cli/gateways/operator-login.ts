@@ -2,7 +2,7 @@ import { operatorEndpoints, requestCode, waitForGrant } from "../connect/device-
 import { baseUrl } from "../connect/find-connection.ts";
 import { type LoginOptions, showCode } from "../connect/login.ts";
 import { CommandError, printDone, type Terminal } from "../terminal/terminal.ts";
-import { readGateways, writeGateways } from "./known-gateways.ts";
+import { type KnownGateways, readGateways, writeGateways } from "./known-gateways.ts";
 
 const clientId = "sluice-operator";
 
@@ -20,8 +20,18 @@ export async function loginAsOperator(
   const { access_token: token, role } = await waitForGrant(endpoints, code, clientId);
   if (typeof token !== "string" || !token.startsWith("slua_"))
     throw new CommandError("the gateway issued no admin token; it may be older than this sluice");
-  const [name] = Object.entries(gateways).find(([, known]) => known.url === url) ?? [new URL(url).host];
+  const name = nameFor(url, gateways);
   writeGateways({ used, gateways: { ...gateways, [name]: { url, token } } }, terminal.env);
   const sentence = `Signed in to ${url} as ${String(role)}; use it with --gateway ${name}.`;
   printDone(options.json, { name, url, role }, sentence, terminal);
+}
+
+/** The name that it has, or a new one: no other gateway may be called by a name that stands for the first one already. */
+function nameFor(url: string, gateways: KnownGateways["gateways"]): string {
+  const known = Object.entries(gateways).find(([, gateway]) => gateway.url === url);
+  if (known !== undefined) return known[0];
+  const { host } = new URL(url);
+  let name = host;
+  for (let number = 2; Object.hasOwn(gateways, name); number += 1) name = `${host}-${number}`;
+  return name;
 }

@@ -16,7 +16,9 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
   const { gateways } = readGateways(env);
   const known = isAddress(name)
     ? knownAt(baseUrl(name, "--gateway"), Object.values(gateways))
-    : gateways[name];
+    : Object.hasOwn(gateways, name)
+      ? gateways[name]
+      : undefined;
   if (known === undefined) {
     const names = Object.keys(gateways).join(", ") || "none";
     throw new CommandError(

@@ -63,11 +63,19 @@ export class OperationClient {
     const rows: Row[] = [];
     for (let cursor: string | undefined; ; ) {
       const size = Math.min(limit - rows.length, maxPage);
-      const page = await this.get<PageOf<Row>>(path, { ...query, limit: size, cursor });
+      const page = await this.page<PageOf<Row>>(path, { ...query, limit: size, cursor });
       rows.push(...page.data);
       if (page.next_cursor == null || rows.length >= limit) return rows;
       cursor = page.next_cursor;
     }
+  }
+
+  /** A page behind `cursor`. One that leads back to itself would be read without an end. */
+  async page<Page extends PageOf<unknown>>(path: string, query: Query): Promise<Page> {
+    const page = await this.get<Page>(path, query);
+    const hasRows = Array.isArray(page.data) && page.data.every(isObject);
+    if (hasRows && (page.next_cursor == null || page.next_cursor !== query["cursor"])) return page;
+    return rejectUnreadable("GET");
   }
 
   post<View>(path: string, body: object = {}): Promise<View> {
@@ -88,7 +96,9 @@ export class OperationClient {
     const answer = hasBody
       ? this.#answer(method, path, JSON.stringify(input))
       : this.#answer(method, path + queryText(input), null);
-    return (await answer).json() as Promise<View>;
+    const view: unknown = await (await answer).json().catch(() => null);
+    // The body of every response is an object, so that only a gateway of another kind sends something else.
+    return isObject(view) ? (view as View) : rejectUnreadable(method);
   }
 
   /** What the operation answers, part by part as it is read. */
@@ -122,6 +132,12 @@ export class OperationClient {
         : message,
     );
   }
+}
+
+function rejectUnreadable(method: OperationCall["method"]): never {
+  const outcome =
+    method === "GET" ? "" : "; the change can still have taken effect: check before you repeat it";
+  throw new CommandError(`the gateway's response is incomplete, or not what this sluice expects${outcome}`);
 }
 
 interface PageOf<Row> {
