@@ -24,7 +24,7 @@ function item(labels: Readonly<Record<string, string>>) {
 function counterOf(caps: ValueCaps, user: string, nowMs = day) {
   const [counter] = caps.capsFor(item({ user }), "credit");
   if (counter === undefined) throw new Error("no cap counts it");
-  counter.turn(nowMs);
+  counter.advance(nowMs);
   return counter;
 }
 
