@@ -3,6 +3,7 @@ import { recoverBackgrounds, type Serving } from "../gateway/background/recover.
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { generate } from "../gateway/generate.ts";
 import { routes } from "../gateway/operations.ts";
+import { storedDialect } from "../gateway/turns/stored-dialect.ts";
 import { respond } from "../http/respond.ts";
 import type { Log } from "../observe/log.ts";
 
@@ -14,9 +15,9 @@ export function startBackgrounds(gateway: Gateway, log: Log): () => Promise<void
   const { backgrounds } = gateway;
   const serving: Serving = {
     gateway,
-    routeAt: (path) => routes.find((route) => route.path === path && route.dialect === "responses") ?? null,
+    routeAt: (path) => routes.find((route) => route.path === path && route.dialect === storedDialect) ?? null,
     respond: (call) =>
-      respond(gateway, call, { run: (_, exchange) => generate(gateway, exchange, "responses") }),
+      respond(gateway, call, { run: (_, exchange) => generate(gateway, exchange, storedDialect) }),
   };
   const onError = (err: unknown) => log.warn({ err }, "background responses could not be maintained");
   const recover = () => recoverBackgrounds(serving).catch(onError);

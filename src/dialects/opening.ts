@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { clientDialects } from "./registry.ts";
 
 /** What clients add, move or leave out from turn to turn, without saying anything else. */
 const incidental: ReadonlySet<string> = new Set([
@@ -6,13 +7,24 @@ const incidental: ReadonlySet<string> = new Set([
   ...["cache_control", "prompt_cache_breakpoint"],
 ]);
 
+/** The fields with the conversation, in any dialect. */
+export const turnFields: readonly string[] = [
+  ...new Set(clientDialects.map(({ fieldNames }) => fieldNames.turns)),
+];
+const systemFields: readonly string[] = clientDialects.flatMap(({ systemField }) => systemField ?? []);
+
+function firstOf(body: JsonObject, fields: readonly string[]): Json | undefined {
+  for (const field of fields) if (body[field] != null) return body[field];
+  return undefined;
+}
+
 /**
  * A hash of how a conversation begins, in any dialect: the system prompt and everything up to the user's first message.
  * It is the same in every turn, whether a text stands alone or in a list of parts.
  */
 export function openingHash(body: JsonObject): number {
-  const turns = body["messages"] ?? body["input"];
-  const prompt = hashTexts(body["system"] ?? body["instructions"], 0);
+  const turns = firstOf(body, turnFields);
+  const prompt = hashTexts(firstOf(body, systemFields), 0);
   if (!Array.isArray(turns)) return hashTexts(turns, prompt);
   const first = turns.findIndex((turn) => isObject(turn) && turn["role"] === "user");
   return hashTexts(turns.slice(0, Math.max(first, 0) + 1), prompt);

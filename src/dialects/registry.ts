@@ -1,6 +1,6 @@
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import { bedrockConverse } from "./bedrock-converse/index.ts";
-import type { ClientDialect } from "./contract/client-dialect.ts";
+import type { ClientDialect, OtherRequest } from "./contract/client-dialect.ts";
 import type { ProviderDialect } from "./contract/provider-dialect.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
@@ -10,6 +10,8 @@ import { openAiResponses } from "./openai-responses/index.ts";
 interface Dialect {
   readonly client?: ClientDialect;
   readonly provider?: ProviderDialect;
+  /** Requests of the client's other than those for an answer, by the names of what their bodies are validated as. */
+  readonly requests?: Readonly<Record<string, OtherRequest>>;
 }
 
 /** All dialects, by the names that the configuration and the routes use. */
@@ -30,6 +32,12 @@ type NamesWith<Side extends keyof Dialect> = {
 export type ClientDialectName = NamesWith<"client">;
 export type ProviderDialectName = NamesWith<"provider">;
 
+export type OtherRequestName = {
+  [Name in keyof Dialects]: Dialects[Name] extends { readonly requests: infer Requests }
+    ? keyof Requests
+    : never;
+}[keyof Dialects];
+
 /** Dialects with both sides: where a provider speaks the client's own, the bytes pass through. */
 export type SharedDialectName = ClientDialectName & ProviderDialectName;
 
@@ -49,6 +57,20 @@ function namesWith(side: keyof Dialect): string[] {
 // The casts hold because the types are computed from the same object as the lists.
 export const clientDialectNames = namesWith("client") as readonly ClientDialectName[];
 export const providerDialectNames = namesWith("provider") as readonly ProviderDialectName[];
+
+/** All other requests of all dialects. */
+export const otherRequests = Object.entries<Dialect>(dialects).flatMap(([dialect, { requests = {} }]) =>
+  Object.entries(requests).map(([kind, request]) => ({
+    ...request,
+    kind: kind as OtherRequestName,
+    dialect: dialect as ClientDialectName,
+  })),
+);
+
+export const clientDialects: readonly ClientDialect[] = clientDialectNames.map(clientDialect);
+
+/** The errors of routes that belong to no dialect. */
+export const plainErrors = clientDialect("chat").errorFormat;
 
 export function clientDialect(name: ClientDialectName): ClientDialect {
   return dialects[name].client;

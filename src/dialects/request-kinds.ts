@@ -2,64 +2,42 @@ import type { TSchema } from "@sinclair/typebox";
 import { assert } from "../base/assert.ts";
 import { invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { countTokensSchema } from "./anthropic-messages/client/schema.ts";
-import type { ValidationOptions } from "./contract/client-dialect.ts";
+import type { ItemsField, OtherRequest, ValidationOptions } from "./contract/client-dialect.ts";
 import { hasMoreValues } from "./json/json-bytes.ts";
 import type { TruncatedJson } from "./json/truncate-strings.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "./metered/registry.ts";
-import type { FormFile, MeteredRoute, RouteBody } from "./metered/route.ts";
+import { type FormFile, type MeteredRoute, meteredDialect, type RouteBody } from "./metered/route.ts";
+import { turnFields } from "./opening.ts";
 import {
-  conversationItemsRequest,
-  conversationRequest,
-  conversationUpdateRequest,
-} from "./openai-responses/client/conversation-schema.ts";
-import { checkItems } from "./openai-responses/client/input-in.ts";
-import { compactRequest, inputTokensRequest } from "./openai-responses/client/schema.ts";
-import type { ItemsField } from "./openai-responses/client/turn-items.ts";
-import { type ClientDialectName, clientDialect, clientDialectNames } from "./registry.ts";
+  type ClientDialectName,
+  clientDialect,
+  clientDialectNames,
+  type OtherRequestName,
+  otherRequests,
+} from "./registry.ts";
 import { compiled, explain } from "./schema/explain.ts";
 
-/** Requests other than generations, each with the dialect that it is written in. */
-const otherRequests = {
-  count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
-  input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },
-  compact: { dialect: "responses", requestSchema: () => compactRequest },
-  conversation: conversationForm(conversationRequest),
-  conversation_items: conversationForm(conversationItemsRequest),
-  conversation_update: conversationForm(conversationUpdateRequest),
-} as const satisfies Readonly<Record<string, RequestForm>>;
-
 /** What a body is validated as. A string, so that it can be sent to a worker. */
-export type RequestKind = ClientDialectName | keyof typeof otherRequests | MeteredRouteName;
+export type RequestKind = ClientDialectName | OtherRequestName | MeteredRouteName;
 
-function conversationForm(schema: TSchema): RequestForm {
-  return {
-    dialect: "responses",
-    items: "items",
-    requestSchema: () => schema,
-    check: ({ items }) => checkItems(items, "items"),
-  };
-}
-
-interface RequestForm {
+interface RequestForm extends Omit<OtherRequest, "counting"> {
+  /** The dialect that it is written in. */
   readonly dialect: ClientDialectName;
-  /** Where a request of the Responses API has its items, if not in `input`. */
-  readonly items?: ItemsField | undefined;
   /** Maximum number of token ids, which the limit of members does not count. */
   readonly maxTokenIds?: number | undefined;
-  requestSchema(options: ValidationOptions): TSchema;
   /** The files in a JSON request, which a form has as parts. */
   readonly filesIn?: MeteredRoute["filesIn"] | undefined;
-  /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
-  check?(body: JsonObject): void;
 }
 
 const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
   ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
-  ...Object.entries(otherRequests),
+  ...otherRequests.map((request) => [request.kind, request] as const),
   ...meteredRouteNames.map((name) => {
     const { requestSchema, maxTokenIds, filesIn } = meteredRoute(name);
-    return [name, { dialect: "chat", requestSchema: () => requestSchema, maxTokenIds, filesIn }] as const;
+    return [
+      name,
+      { dialect: meteredDialect, requestSchema: () => requestSchema, maxTokenIds, filesIn },
+    ] as const;
   }),
 ]);
 
@@ -76,8 +54,7 @@ export function dialectOf(kind: RequestKind): ClientDialectName {
 
 /** Where such a request has the items of a conversation; null if it has none. */
 export function itemsFieldOf(kind: RequestKind): ItemsField | null {
-  const { dialect, items = "input" } = formOf(kind);
-  return dialect === "responses" ? items : null;
+  return formOf(kind).itemsField ?? null;
 }
 
 /** What such a request has in place of a form's files. */
@@ -89,7 +66,7 @@ export function filesOf(kind: RequestKind, body: RouteBody): readonly FormFile[]
 export interface StructureLimits {
   /** List items and object members, all levels together. */
   readonly maxBodyMembers: number;
-  /** For each of `messages`, `input` and `tools`. */
+  /** For the conversation, and for `tools`. */
   readonly maxListItems: number;
 }
 
@@ -105,8 +82,10 @@ export function rejectTooManyMembers(
   throw invalidRequest(`The request body has more than ${max} list items and object members. Send fewer.`);
 }
 
+const listFields = [...turnFields, "tools"];
+
 export function rejectLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
-  for (const name of ["messages", "input", "tools"]) {
+  for (const name of listFields) {
     const list = body[name];
     // Numbers are the ids of one text's tokens.
     if (!Array.isArray(list) || list.length <= maxListItems || typeof list[0] === "number") continue;

@@ -99,7 +99,7 @@ async function planFor(
 ): Promise<GenerationPlan> {
   const { request, turn } = read;
   rejectUnpriced(call.key, model);
-  rejectIncapable(request.truncated, model);
+  rejectIncapable(request.truncated, model, dialect);
   const limit = turn.isCompactedUpstream
     ? compactionLimit(call.configured, model)
     : clientDialect(dialect).limitOutput(request.truncated, model);

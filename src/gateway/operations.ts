@@ -1,9 +1,14 @@
 import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { compactRequest, compactResponse } from "../dialects/openai-responses/client/schema.ts";
-import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  clientDialectNames,
+  plainErrors,
+} from "../dialects/registry.ts";
 import { conversationOperations } from "./endpoints/conversations.ts";
-import { countTokensOperation, inputTokensOperation } from "./endpoints/count-tokens.ts";
+import { countOperations } from "./endpoints/count-tokens.ts";
 import { listModelsOperation, showModelOperation } from "./endpoints/models.ts";
 import { storedResponseOperations } from "./endpoints/stored-responses.ts";
 import { usageOperation } from "./endpoints/usage-summary.ts";
@@ -16,10 +21,11 @@ import {
 import { generate } from "./generate.ts";
 import { serveMetered } from "./metered/serve.ts";
 import { webSocketOperation } from "./socket/operation.ts";
+import { storedDialect } from "./turns/stored-dialect.ts";
 
 const charged = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
 /** Charged operations beyond the interface. */
-const chargedExtension = { ...charged, errors: "openai", acceptsApiKeyHeader: false, dialect: null } as const;
+const chargedExtension = { ...charged, errors: plainErrors, keyHeader: null, dialect: null } as const;
 
 /** Replaces a conversation by a short one: by its provider's own means, or by a summary that only the gateway can read. */
 const compactOperation: ServedOperation = {
@@ -27,6 +33,7 @@ const compactOperation: ServedOperation = {
   path: "/v1/responses/compact",
   switchedBy: "compact",
   tracedAs: "chat",
+  eventDialect: storedDialect,
   codes: [...chargedCodes, "previous_response_not_found", "invalid_encrypted_content"],
   description: {
     operationId: "compactResponse",
@@ -36,7 +43,7 @@ const compactOperation: ServedOperation = {
     response: "CompactResponse",
     schemas: { CompactRequest: compactRequest, CompactResponse: compactResponse },
   },
-  run: (gateway, exchange) => generate(gateway, exchange, "responses", "compact"),
+  run: (gateway, exchange) => generate(gateway, exchange, storedDialect, "compact"),
 };
 
 /** All that the interface offers, in the order of its document, and then what is beyond it. */
@@ -44,13 +51,13 @@ export const operations: readonly ServedOperation[] = [
   listModelsOperation,
   showModelOperation,
   ...clientDialectNames.map(generation),
-  countTokensOperation,
+  ...countOperations.filter(({ switchedBy }) => switchedBy === undefined),
   usageOperation,
   ...storedResponseOperations,
   ...conversationOperations,
   compactOperation,
   webSocketOperation,
-  inputTokensOperation,
+  ...countOperations.filter(({ switchedBy }) => switchedBy !== undefined),
   ...meteredRouteNames.flatMap(metered),
 ];
 
@@ -79,13 +86,14 @@ function generation(name: ClientDialectName): ServedOperation {
 
 /** A metered route under all of its paths. */
 function metered(name: MeteredRouteName): ServedOperation[] {
-  const { paths, operation, switchedBy, use, tracedAs } = meteredRoute(name);
+  const { paths, operation, switchedBy, use, tracedAs, streams } = meteredRoute(name);
   return paths.map((path) => ({
     ...chargedExtension,
     path,
     switchedBy,
     use,
     tracedAs,
+    ...(streams?.dialect === undefined ? {} : { eventDialect: streams.dialect }),
     codes: chargedCodes,
     headers: [...chargedHeaders, "x-sluice-model", "x-sluice-units", "x-sluice-content"],
     description: { ...operation, headers: ["Idempotency-Key"] },

@@ -1,6 +1,7 @@
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
+import { clientDialects, plainErrors } from "../dialects/registry.ts";
 import { routes } from "../gateway/operations.ts";
 import { isAt } from "./routes.ts";
 
@@ -35,6 +36,7 @@ function uncached(): Record<string, string> {
 export function formatAt(path: string, client?: Headers): ErrorFormat {
   const route = routes.find((it) => isAt(it, path));
   if (route !== undefined) return route.errors;
-  if (client?.has("anthropic-version") || client?.has("anthropic-beta")) return "anthropic";
-  return routes.find((it) => path.startsWith(`${it.path}/`))?.errors ?? "openai";
+  const shown = clientDialects.find(({ marks }) => marks.some((name) => client?.has(name)));
+  if (shown !== undefined) return shown.errorFormat;
+  return routes.find((it) => path.startsWith(`${it.path}/`))?.errors ?? plainErrors;
 }

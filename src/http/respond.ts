@@ -2,7 +2,6 @@ import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
-import { asSpendLimit } from "../dialects/errors/spend-limit.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
 import type { ClientCall, Route } from "../gateway/exchange/client-call.ts";
 import { recordContentError } from "../gateway/exchange/content.ts";
@@ -110,8 +109,8 @@ function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boo
   const named = namedAsSent(error, exchange.sentPaths);
   const format = exchange.call.route.errors;
   const rendered = renderError(format, named, exchange.id);
-  const isAgents = exchange.isSignIn && format === "anthropic" && error.code === "limit_reached";
-  const { status, headers, body } = isAgents ? asSpendLimit(rendered, error) : rendered;
+  const isAgents = exchange.isSignIn && error.code === "limit_reached";
+  const { status, headers, body } = (isAgents && format.asSpendLimit?.(rendered, error)) || rendered;
   if (exchange.taken.content !== null && !hasDisconnected) recordContentError(exchange, body);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

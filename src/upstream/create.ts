@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
+import type { TokenCount } from "../dialects/contract/client-dialect.ts";
 import { countOf, parseObject } from "../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { TokenSources } from "../vendors/credentials/token-sources.ts";
@@ -12,7 +13,7 @@ import { DeadlineTimer } from "./call/call-deadlines.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import type { DeploymentState } from "./health/deployment-state.ts";
 import { Directory, tryTakeSlot } from "./selection/directory.ts";
-import type { CountingPlan, DeploymentHealth, TokenCount, Upstream } from "./upstream.ts";
+import type { CountingPlan, DeploymentHealth, Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
   readonly settings: Pick<Settings, "models" | "providers"> & {

@@ -1,6 +1,7 @@
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
+import type { TokenCount } from "../dialects/contract/client-dialect.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { PreparedRequest, Provider } from "../vendors/provider.ts";
 import type { Head } from "../wire/transfer.ts";
@@ -135,13 +136,6 @@ export interface ReceivedBytes {
   readonly pieces: readonly Uint8Array[];
   /** The length of all pieces together. */
   readonly bytes: number;
-}
-
-/** A provider's count of a request's input. */
-export interface TokenCount {
-  readonly tokens: number;
-  /** The count before the provider's edits of the conversation; null if it reports none. */
-  readonly originalTokens: number | null;
 }
 
 export interface Upstream {

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { type ErrorCode, errorKinds } from "../../src/base/errors.ts";
-import { errorEnvelopeA, errorEnvelopeB } from "../../src/http/openapi/error-schemas.ts";
+import { clientDialect } from "../../src/dialects/registry.ts";
 
 /** As the interface names the two envelopes. */
 export type ErrorFormat = "A" | "B";
@@ -80,10 +80,10 @@ export async function expectError(
   expect(requestId).toMatch(/^req_/);
   expect(body.error.request_id).toBe(requestId);
   if (format === "A") {
-    expectShape(errorEnvelopeA, body);
+    expectShape(clientDialect("chat").errorFormat.schema, body);
     expect(body.error.type).toBe(type);
   } else {
-    expectShape(errorEnvelopeB, body);
+    expectShape(clientDialect("messages").errorFormat.schema, body);
     expect(body.request_id).toBe(requestId);
     expect(response.headers.get("request-id")).toBe(requestId);
   }

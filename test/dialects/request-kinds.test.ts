@@ -17,14 +17,14 @@ function refusal(run: () => unknown): GatewayError {
   throw new Error("it was accepted");
 }
 
-function refused(kind: RequestKind, body: JsonObject, anthropicBeta = false) {
-  const { code, param, message } = refusal(() => validateRequest(kind, body, { anthropicBeta }));
+function refused(kind: RequestKind, body: JsonObject, hasBetas = false) {
+  const { code, param, message } = refusal(() => validateRequest(kind, body, { hasBetas }));
   expect(code).toBe("invalid_request");
   return { param, message };
 }
 
-function accepted(kind: RequestKind, body: JsonObject, anthropicBeta = false) {
-  expect(() => validateRequest(kind, body, { anthropicBeta })).not.toThrow();
+function accepted(kind: RequestKind, body: JsonObject, hasBetas = false) {
+  expect(() => validateRequest(kind, body, { hasBetas })).not.toThrow();
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

@@ -52,7 +52,7 @@ const clientsOnly = `import { openAiChat } from "../openai-chat/index.ts";
 const { client } = openAiChat;
 
 export const spoken = {
-  client: { ...client, name: "spoken", route: { path: "/v1/spoken", acceptsApiKeyHeader: false } },
+  client: { ...client, name: "spoken", route: { path: "/v1/spoken", keyHeader: null } },
 };
 `;
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
+import { plainErrors } from "../../src/dialects/registry.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
 import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
 import {
@@ -33,8 +34,8 @@ const usage: ReportedUsage = {
 const measure: ServedOperation = {
   method: "POST",
   path: "/token/v1/measure",
-  errors: "openai",
-  acceptsApiKeyHeader: false,
+  errors: plainErrors,
+  keyHeader: null,
   dialect: null,
   needsKey: true,
   isCharged: true,

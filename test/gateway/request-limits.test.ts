@@ -62,6 +62,6 @@ test("a request is checked as one of a beta if it says so", () => {
     return expectedOf(call, "messages", limits).options;
   };
   const beta = { "anthropic-beta": "x" };
-  expect(optionsOf("/v1/messages", beta)).toEqual({ anthropicBeta: true });
-  expect(optionsOf("/v1/messages", {})).toEqual({ anthropicBeta: false });
+  expect(optionsOf("/v1/messages", beta)).toEqual({ hasBetas: true });
+  expect(optionsOf("/v1/messages", {})).toEqual({ hasBetas: false });
 });

@@ -1,17 +1,33 @@
-import type { ClientDialect } from "../contract/client-dialect.ts";
+import { type ClientDialect, countDescription, type OtherRequest } from "../contract/client-dialect.ts";
+import { sharedNames } from "../contract/field-decisions.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { type ForwardedHeaders, isSendable } from "../headers.ts";
 import { countOf, objectOf } from "../json/json-fields.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
+import { bodyNames } from "./client/body-names.ts";
+import { anthropicErrors } from "./client/error-format.ts";
 import { requestFields } from "./client/fields.ts";
 import { defaultMaxTokens, limitOutput } from "./client/output-limit.ts";
 import { readRequest, readUser } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "./client/schema.ts";
+import {
+  countTokensRequest,
+  countTokensResponse,
+  countTokensSchema,
+  inputMessage,
+  messagesRequest,
+  messagesResponse,
+  requestSchema,
+} from "./client/schema.ts";
 import { heartbeat, inBandError, MessagesStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
+import {
+  holdsState,
+  mayHoldForeignReasoning,
+  stripForeignReasoning,
+  stripSignedReasoning,
+} from "./client/strip-foreign-reasoning.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
@@ -21,9 +37,12 @@ import { readUsage, usageReader } from "./provider/usage-in.ts";
 const prefix = "anthropic-";
 
 const version = "anthropic-version";
+const betas = "anthropic-beta";
 
 /** Chooses among the workspaces of the account that pays, which is the operator's business. */
 const workspace = "anthropic-workspace-id";
+
+const headers = ["compat-version", version, betas];
 
 /** Sent if the client names no version, and with translated requests. */
 const defaultVersion = "2023-06-01";
@@ -34,12 +53,12 @@ const clientTools = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_t
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */
 const client: ClientDialect = {
   name: "messages",
-  route: { path: "/v1/messages", acceptsApiKeyHeader: true },
+  route: { path: "/v1/messages", keyHeader: "x-api-key" },
   operation: {
     operationId: "createMessage",
     summary: "Create message",
     description: `When \`max_tokens\` is omitted it is ${defaultMaxTokens}; it is capped at the model's published output limit.`,
-    headers: ["compat-version", "anthropic-version", "anthropic-beta"],
+    headers,
     request: "MessageRequest",
     response: "MessageResponse",
     events: "Events named by their `type`, from `message_start` to `message_stop`.",
@@ -49,12 +68,17 @@ const client: ClientDialect = {
       MessageResponse: messagesResponse,
     },
   },
-  errorFormat: "anthropic",
+  errorFormat: anthropicErrors,
   isClientTool: (type) => clientTools.test(type),
   expectsCaching: false,
   callIds: wordCallIds,
+  callLimit: "tool",
   requestFields,
+  bodyNames,
+  systemField: "system",
   fieldNames: {
+    ...sharedNames,
+    turns: "messages",
     effort: "thinking",
     reasoning: "thinking",
     stop: "stop_sequences",
@@ -66,14 +90,18 @@ const client: ClientDialect = {
   },
   requestSchema,
   timeoutCode: "upstream_timeout",
+  marks: [version, betas],
+  betaHeader: betas,
   forwardHeaders,
   readUser,
   limitOutput,
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new MessagesStreamWriter(call),
+  mayHoldForeignReasoning,
   stripForeignReasoning,
   stripSignedReasoning,
+  holdsState,
   inBandError,
   heartbeat,
 };
@@ -105,7 +133,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    responseField: "content",
+    output: ({ content }) => content,
     failureIn,
     usageOption: null,
     issuedIds,
@@ -115,7 +143,28 @@ const provider: ProviderDialect = {
   openingUsage: ({ message }) => readUsage(objectOf(message)?.["usage"]),
 };
 
-export const anthropicMessages = { client, provider };
+const requests = {
+  count_tokens: {
+    requestSchema: countTokensSchema,
+    counting: {
+      path: "/v1/messages/count_tokens",
+      operation: {
+        operationId: "countTokens",
+        ...countDescription,
+        headers,
+        request: "TokenCountRequest",
+        response: "TokenCountResponse",
+        schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
+      },
+      write: ({ tokens, originalTokens }) => ({
+        input_tokens: tokens,
+        ...(originalTokens === null ? {} : { context_management: { original_input_tokens: originalTokens } }),
+      }),
+    },
+  },
+} as const satisfies Readonly<Record<string, OtherRequest>>;
+
+export const anthropicMessages = { client, provider, requests };
 
 /**
  * All that Anthropic's clients send to Anthropic: it adds such headers with new features. `compat-version` is the

@@ -2,11 +2,13 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ErrorFormat } from "../errors/envelope.ts";
 import type { ForwardedHeaders } from "../headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "../ir/ir.ts";
 import type { BodyChanges } from "../json/patch.ts";
+import type { BodyNames, StoredReference } from "./body-names.ts";
 import type { DroppedFields, FieldDecisions, FieldNames } from "./field-decisions.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 
@@ -19,7 +21,7 @@ export interface ClientDialect {
   readonly route: ClientRoute;
   /** What the OpenAPI document says of the route, beyond what follows from the rest. */
   readonly operation: ClientOperation;
-  /** The envelope of errors that are sent instead of an answer. */
+  /** Errors that are sent instead of an answer. */
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
   isClientTool(type: string): boolean;
@@ -27,14 +29,28 @@ export interface ClientDialect {
   readonly expectsCaching: boolean;
   /** Valid call ids for a client, whose conversation may continue with any provider of the dialect. */
   readonly callIds: CallIdForm;
+  /** Where a request bounds the calls of tools that the provider runs: once for all, or in each tool. Null if it cannot. */
+  readonly callLimit: "request" | "tool" | null;
+  /** Absent if the gateway stores no conversation in this dialect. */
+  readonly itemsField?: ItemsField;
   /** The fields of a request, and what a translation does with each. */
   readonly requestFields: FieldDecisions;
+  /** The names in a request that the gateway has to know. */
+  readonly bodyNames: BodyNames;
+  /** The field that has the instructions; null if they are a part of the conversation. */
+  readonly systemField: string | null;
+  /** Stored items that a request refers to from within its conversation; absent if none can be. */
+  storedReferences?(body: JsonObject): readonly StoredReference[];
   /** This dialect's names for what a translation may have to drop. */
   readonly fieldNames: FieldNames;
   /** Unknown fields pass. */
   requestSchema(options: ValidationOptions): TSchema;
   /** The error code of a timeout; only some dialects have a status of its own for it. */
   readonly timeoutCode: "upstream_timeout" | "upstream_error";
+  /** Headers by which a client shows, on a path without a route, whose errors it expects. */
+  readonly marks: readonly string[];
+  /** The header that asks for beta features, which no other dialect has; null if there is none. */
+  readonly betaHeader: string | null;
   /** The client's headers that are forwarded to the provider; all others are not. */
   forwardHeaders(client: Headers): ForwardedHeaders;
   /** The client's name for the person that it asks for; null without one. */
@@ -49,13 +65,16 @@ export interface ClientDialect {
    */
   statelessChanges?(body: JsonObject, mayReason: boolean): BodyChanges;
   createStreamWriter(call: WriterContext): StreamWriter;
-  /**
-   * Removes reasoning of other providers from a body that passes through; returns the same object if there is none.
-   * Null if the dialect has no field that could hold it.
-   */
-  readonly stripForeignReasoning: ((body: JsonObject) => JsonObject) | null;
+  /** Whether a body may hold reasoning of other providers. Searches the bytes, because nearly no body has any. */
+  mayHoldForeignReasoning(bytes: Uint8Array): boolean;
+  /** Removes reasoning of other providers from a body that passes through; returns the same object if there is none. */
+  stripForeignReasoning(body: JsonObject): JsonObject;
   /** Removes all encrypted or signed reasoning, once a provider has rejected it. */
   readonly stripSignedReasoning: ((body: JsonObject) => JsonObject) | null;
+  /** Whether a request, whose texts may be truncated, continues what may be of no use to another model. */
+  holdsState(body: JsonObject): boolean;
+  /** The usage as a whole response has it, for streams that need not show it; absent if they always do. */
+  writeHiddenUsage?(usage: Usage): JsonObject;
   /** An error after a passthrough stream has begun. It never looks like a proper end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
   /**
@@ -63,6 +82,42 @@ export interface ClientDialect {
    * reset a client's idle timer.
    */
   heartbeat(hasBegun: boolean, sequenceNumber: number): string;
+}
+
+/** Another request of a dialect than one for an answer. */
+export interface OtherRequest {
+  requestSchema(options: ValidationOptions): TSchema;
+  /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
+  check?(body: JsonObject): void;
+  /** As for a `ClientDialect`. */
+  readonly itemsField?: ItemsField;
+  /** Set if it is a request for a count of its input, with a route of its own. */
+  readonly counting?: CountRoute;
+}
+
+/** The field that has the items of a conversation which the gateway may store. */
+export type ItemsField = "input" | "items";
+
+/** A route for counts of input, on both origins. */
+export interface CountRoute {
+  readonly path: string;
+  /** Absent if it is a part of the interface. */
+  readonly switchedBy?: RouteSwitch;
+  readonly operation: ClientOperation;
+  write(count: TokenCount): JsonObject;
+}
+
+/** What the OpenAPI document says of every such route. */
+export const countDescription = {
+  summary: "Count input tokens",
+  description: "Creates no model response and deducts no generation usage.",
+} as const;
+
+/** A count of a request's input. */
+export interface TokenCount {
+  readonly tokens: number;
+  /** The count before the provider's edits of the conversation; null if none is reported. */
+  readonly originalTokens: number | null;
 }
 
 /** The ids of calls that a dialect takes. Providers of other dialects invent freely (`functions.Bash:0`). */
@@ -74,7 +129,8 @@ export interface CallIdForm {
 /** The route for requests of a dialect, on both origins. */
 export interface ClientRoute {
   readonly path: string;
-  readonly acceptsApiKeyHeader: boolean;
+  /** The header that may have the key, in place of `Authorization`; null if none may. */
+  readonly keyHeader: string | null;
   /** Some clients try a WebSocket here first, and fall back to POST once it is refused with 426. */
   readonly isTriedByWebSocket?: true;
 }
@@ -105,8 +161,8 @@ export interface ClientOperation {
 
 /** What a request's headers change about its schema. */
 export interface ValidationOptions {
-  /** The request carries an `anthropic-beta` header: messages of the role `system` are then allowed. */
-  readonly anthropicBeta: boolean;
+  /** The request asks for beta features, with the dialect's `betaHeader`. */
+  readonly hasBetas: boolean;
 }
 
 /** What the translation needs to know of the client's request. */

@@ -5,6 +5,8 @@ import { listOf } from "../json/json-fields.ts";
 
 /** A client dialect's names for what a translation may have to drop or reject. */
 export interface FieldNames {
+  /** The conversation. */
+  readonly turns: string;
   /** The reasoning effort. */
   readonly effort: string;
   /** Reasoning of earlier turns. */
@@ -17,7 +19,43 @@ export interface FieldNames {
   readonly user: string;
   /** At most one tool call at a time. */
   readonly singleCall: string;
+  readonly temperature: string;
+  readonly topP: string;
+  readonly topK: string;
+  readonly serviceTier: string;
+  readonly safetyIdentifier: string;
+  readonly promptCacheKey: string;
+  readonly verbosity: string;
+  readonly store: string;
+  readonly metadata: string;
+  readonly toolChoice: string;
+  /** A tool whose calls follow its schema exactly. */
+  readonly strict: string;
+  /** Domains that a search must not use. */
+  readonly blockedDomains: string;
+  /** The name of a message's author. */
+  readonly messageName: string;
+  /** The beginning of the response, as the last message. */
+  readonly prefill: string;
 }
+
+/** The names that OpenAI's and Anthropic's formats share. A name that only one of them has is the same in the other. */
+export const sharedNames = {
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  serviceTier: "service_tier",
+  safetyIdentifier: "safety_identifier",
+  promptCacheKey: "prompt_cache_key",
+  verbosity: "verbosity",
+  store: "store",
+  metadata: "metadata",
+  toolChoice: "tool_choice",
+  strict: "strict",
+  blockedDomains: "tools[].blocked_domains",
+  messageName: "messages[].name",
+  prefill: "prefill",
+} as const satisfies Partial<FieldNames>;
 
 /** Collects the fields that a translation drops because the request works without them; reported in `x-sluice-dropped`. */
 export class DroppedFields {
@@ -34,6 +72,10 @@ export class DroppedFields {
     this.#dropped.add(field);
   }
 
+  addNamed(field: keyof FieldNames): void {
+    this.#dropped.add(this.names[field]);
+  }
+
   get fields(): readonly string[] {
     return [...this.#dropped];
   }
@@ -42,7 +84,7 @@ export class DroppedFields {
 /** The stop sequences to send. Most providers reject those that are only white space, so these are dropped. */
 export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFields): string[] {
   const stops = stop.filter((sequence) => sequence.trim() !== "");
-  if (stops.length < stop.length) dropped.add(dropped.names.stop);
+  if (stops.length < stop.length) dropped.addNamed("stop");
   return stops;
 }
 

@@ -1,5 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ForwardedHeaders } from "../headers.ts";
 import type { IrEvent, IrRequest } from "../ir/ir.ts";
@@ -63,8 +63,8 @@ export interface FailedStart {
 
 /** What a passthrough to a client of the same dialect needs. */
 export interface Passthrough {
-  /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
-  readonly responseField: string;
+  /** The list in a whole answer that holds the model's output; a body without one is not an answer. */
+  output(answer: JsonObject): Json | undefined;
   /** The error in place of a whole answer, or of a failed one; null if it has not failed. */
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
@@ -102,6 +102,8 @@ export interface TargetedRequest {
 
 /** How to request a count of a request's input from a provider. */
 interface TokenCounting {
+  /** It has fewer fields than a request for an answer, and servers that imitate the dialect seldom take it. */
+  readonly hasOwnForm?: true;
   /** From a request for an answer. */
   writeRequest(body: JsonObject, target: Target): JsonObject;
   /** The field of the answer that holds the count. */

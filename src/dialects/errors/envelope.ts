@@ -1,15 +1,24 @@
-import { type ErrorStatus, errorKinds, type GatewayError } from "../../base/errors.ts";
+import type { TSchema } from "@sinclair/typebox";
+import { errorKinds, type GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { readTokenLimit } from "./error-body.ts";
+import type { RateLimitForm } from "./rate-limits.ts";
 
-/** The vendor whose error envelope is used. */
-export type ErrorFormat = "openai" | "anthropic";
-
-/** The names under which a format's clients read the request's id. */
-export const requestIdHeaders: Readonly<Record<ErrorFormat, readonly string[]>> = {
-  openai: ["x-request-id"],
-  anthropic: ["x-request-id", "request-id"],
-};
+/** How a vendor's clients expect errors, and what comes with every response. */
+export interface ErrorFormat {
+  /** What the interface's document calls the format, and its envelope. */
+  readonly title: string;
+  readonly schemaName: string;
+  readonly schema: TSchema;
+  /** The names under which clients read the request's id. */
+  readonly requestIdHeaders: readonly string[];
+  /** The names under which clients read rate limits. */
+  readonly rateLimits: RateLimitForm;
+  body(error: GatewayError, requestId: string): JsonObject;
+  /** Wording by which clients know that they have to send the conversation without its reasoning. Absent if they go by the code. */
+  readonly invalidSignature?: string;
+  /** The form in which the vendor's coding agent shows a used-up limit. Absent if it shows the message as it is. */
+  asSpendLimit?(rendered: RenderedError, error: GatewayError): RenderedError;
+}
 
 export interface RenderedError {
   readonly status: number;
@@ -23,65 +32,12 @@ export function renderError(format: ErrorFormat, error: GatewayError, requestId:
     "content-type": "application/json",
     "cache-control": "no-store",
   };
-  for (const name of requestIdHeaders[format]) headers[name] = requestId;
+  for (const name of format.requestIdHeaders) headers[name] = requestId;
   if (error.retryAfterSeconds !== undefined) headers["retry-after"] = String(error.retryAfterSeconds);
   if (errorKinds[error.code].shouldRetry === false) headers["x-should-retry"] = "false";
-  return { status: error.status, headers, body: JSON.stringify(errorBody(format, error, requestId)) };
+  return { status: error.status, headers, body: JSON.stringify(format.body(error, requestId)) };
 }
 
-export function errorBody(format: ErrorFormat, error: GatewayError, requestId: string): JsonObject {
-  if (format === "openai") {
-    return {
-      error: {
-        message: error.message,
-        type: errorKinds[error.code].type,
-        code: error.vendor?.code ?? error.code,
-        param: error.param ?? null,
-        ...detailsOf(error),
-        request_id: requestId,
-      },
-    };
-  }
-  return {
-    type: "error",
-    error: {
-      type: messagesErrorTypes[error.status],
-      message: messagesText(error),
-      ...detailsOf(error),
-      code: error.vendor?.code ?? error.code,
-      request_id: requestId,
-    },
-    request_id: requestId,
-  };
-}
-
-function detailsOf({ vendor }: GatewayError): JsonObject {
+export function detailsOf({ vendor }: GatewayError): JsonObject {
   return vendor?.details === undefined ? {} : { details: vendor.details };
-}
-
-const messagesErrorTypes: Readonly<Record<ErrorStatus, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  405: "invalid_request_error",
-  409: "invalid_request_error",
-  426: "invalid_request_error",
-  429: "rate_limit_error",
-  500: "api_error",
-  502: "api_error",
-  503: "overloaded_error",
-  504: "timeout_error",
-};
-
-/** Anthropic's clients match this phrase and the two numbers to shorten the conversation automatically. */
-function messagesText(error: GatewayError): string {
-  if (error.code !== "context_length_exceeded" || error.message.startsWith("prompt is too long")) {
-    return error.message;
-  }
-  const limit = readTokenLimit(error.message);
-  return limit === null
-    ? `prompt is too long: ${error.message}`
-    : `prompt is too long: ${limit.needed} tokens > ${limit.maximum} maximum`;
 }

@@ -202,12 +202,12 @@ export interface IrCustomTool extends ToolRef {
 /** A tool that the provider runs. Only its own dialect can express it, unless it searches the web. */
 export interface IrHostedTool {
   readonly type: "hosted";
-  /** The client dialect that has it. */
-  readonly dialect: string;
   /** The wire's `type`, such as `web_search` or `web_search_20250305`. */
   readonly name: string;
   /** Its path in the client's body, such as `tools[2]`; or the field that turns it on, such as `web_search_options`. */
   readonly path: string;
+  /** Its name in `x-sluice-dropped`. */
+  readonly shownAs: string;
   /** Set for a web search. */
   readonly search?: IrWebSearch;
 }

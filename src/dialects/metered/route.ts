@@ -9,7 +9,10 @@ import type { PublishedLimits } from "../contract/output-limit.ts";
 import type { Quirk } from "../contract/quirks.ts";
 import type { MemberChanges } from "../json/patch.ts";
 import type { StreamReader } from "../provider-response/stream-reader.ts";
-import type { ProviderDialectName } from "../registry.ts";
+import type { ClientDialectName, ProviderDialectName } from "../registry.ts";
+
+/** Metered routes are OpenAI's: what their requests have in common with generations is as in chat. */
+export const meteredDialect = "chat";
 
 /**
  * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is
@@ -83,6 +86,8 @@ export interface FormFile {
 }
 
 export interface MeteredStreams {
+  /** The dialect whose events it has; absent if they are of its own kind. */
+  readonly dialect?: ClientDialectName;
   createReader(requested: RequestedForm): StreamReader;
   /** Streams only report their usage where `stream_options` asks for it. */
   readonly takesUsageOption?: true;
@@ -183,7 +188,7 @@ export interface MeteredFormat {
 
 /** A request of OpenAI's shape, whose answer passes. */
 export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pass"]>): MeteredFormat {
-  return { dialect: "chat", method: () => method, pass };
+  return { dialect: meteredDialect, method: () => method, pass };
 }
 
 /** A provider's answer to one call. */

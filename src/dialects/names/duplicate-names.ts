@@ -8,8 +8,8 @@ import {
   skipSpace,
   skipValue,
 } from "../json/json-bytes.ts";
+import { pathOf } from "../json/name-path.ts";
 import { isGoverned, type Place, placeUnder } from "./governed-names.ts";
-import { pathOf } from "./name-path.ts";
 
 /** The path of the first duplicate governed name; null if there is none. The bytes must be valid JSON. */
 export function findDuplicate(bytes: Uint8Array): string | null {

@@ -1,3 +1,5 @@
+import type { Mention } from "../contract/body-names.ts";
+import { clientDialects } from "../registry.ts";
 import {
   type BilledField,
   billedField,
@@ -26,37 +28,24 @@ export const imageCountNames: readonly string[] = [
   ...["batch_size", "num_images", "num_outputs", "num_images_per_prompt", "number_of_images", "samples"],
 ];
 
-/** Members of the body itself, of any dialect. */
+const dialects = clientDialects.map(({ bodyNames }) => bodyNames);
+
+/** Members of the body itself, of any request. */
 const topLevelNames: readonly string[] = [
-  ...["model", "messages", "input", "system", "instructions"],
-  ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
-  ...["n", "n_cmpl", "best_of"],
-  ...["quality", "size", "partial_images", "svg"],
+  ...dialects.flatMap(({ top }) => top),
+  ...["n_predict", "n_cmpl", "best_of"],
+  ...["input", "quality", "size", "partial_images", "svg"],
   ...["query", "documents", "max_tokens_per_doc", "input_audio", "voice"],
   ...["url", "file_url", "audio_url", "previous_image_id"],
   ...imageSizeNames,
   ...imageCountNames,
   ...["sequential_image_generation", "sequential_image_generation_options"],
-  ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
-  ...["include", "modalities", "audio"],
-  ...["service_tier", "speed", "inference_geo", "background", "store"],
-  ...["compaction", "context_management"],
-  ...["previous_response_id", "conversation", "thread", "diagnostics", "container"],
-  ...["file_id", "file_ids", "vector_store_ids"],
-  ...["thinking", "reasoning", "reasoning_effort", "output_config", "output_format", "text"],
-  ...["response_format", "metadata", "user", "safety_identifier", "prompt_cache_key", mergedMember],
+  ...["file_id", "file_ids", "vector_store_ids", mergedMember],
   ...billedFields.map(({ name }) => name),
 ];
 
-/** Members of nested objects whose names the dialect defines. */
-const nestedNames: readonly string[] = [
-  ...["type", "id", "role", "content", "include_usage"],
-  ...["tools", "max_uses", "max_images", "execution", "environment", "memory_limit"],
-  ...["previous_message_id", "comparison_response_id", "skill_id", "encrypted_content", "definition"],
-  ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
-  ...["input_audio", "audio_url", "audio", "voice", "data", "result"],
-  ...["previous_image_id", "approval_request_id"],
-];
+/** Members of nested objects whose names a dialect defines. */
+const nestedNames: readonly string[] = dialects.flatMap(({ nested }) => nested);
 
 /**
  * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `options`: the dialect or the provider,
@@ -66,16 +55,16 @@ const nestedNames: readonly string[] = [
  */
 export type Place = "top" | "dialect" | "options" | "google" | "labels" | "caller";
 
-/** Members of the body whose values are made of what the dialect defines: the conversation, tools and formats. */
+/** A template may have what a conversation has. */
 const definedMembers: ReadonlySet<string> = new Set([
-  ...["messages", "input", "system", "instructions", "prompt", "response_format", "text"],
-  ...["tools", "tool_choice", "functions", "function_call"],
+  ...dialects.flatMap(({ defined }) => defined),
+  "prompt",
 ]);
 
+/** Some are named by the schema that they are within, or by documents to be ranked. */
 const callersObjects: ReadonlySet<string> = new Set([
-  ...["parameters", "input_schema", "output_schema", "schema", "json_schema", "properties", "input_examples"],
-  ...["arguments", "metadata", "attributes", "headers", "logit_bias", "annotations", "citations"],
-  "documents",
+  ...dialects.flatMap(({ callers }) => callers),
+  ...["properties", "documents"],
 ]);
 
 /** The place of a member's value. `input` is the conversation in the body, and a tool's arguments elsewhere. */
@@ -105,14 +94,6 @@ export function isGovernedAnywhere(name: string): boolean {
   return governed.top.has(name) || governed.dialect.has(name);
 }
 
-/**
- * What a name may point to: a conversation or other stored things by their ids, an object that may have such an id, a
- * thread, an answer to compare with, a skill, a voice, an address, tools, what a `type` says, or speech.
- */
-export type Mention =
-  | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill" | "voice")
-  | ("address" | "tools" | "type" | "speech");
-
 /** Fields with ids of objects that a single vendor stores per account. */
 const vendorIds: ReadonlyMap<string, readonly FieldVendor[]> = new Map([
   ["collection_ids", ["xAI"]],
@@ -126,40 +107,20 @@ export function vendorsOfId(name: string): readonly FieldVendor[] | null {
   return vendorIds.get(name) ?? null;
 }
 
-/** Fields with ids of objects that vendors store per account. `tunnel_id` reaches the operator's own servers. */
-const storedThings = [
-  ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids", "tunnel_id"],
-  ...["previous_image_id", ...vendorIds.keys()],
-].map((name) => [name, "id"] as const);
-
 /** Vendors have many names for the URL of an image or a file. All end like this. */
 const addressName = /ur[il]$/i;
 
+const storedThings = [...dialects.flatMap(({ stored }) => stored), ...vendorIds.keys()].map(
+  (name) => [name, "id"] as const,
+);
+
 const mentions = {
   top: new Map<string, Mention>([
-    ["previous_response_id", "conversation"],
-    ["conversation", "conversation"],
-    ["thread", "thread"],
-    ["diagnostics", "diagnostics"],
-    ["container", "id"],
     ...storedThings,
+    ...dialects.flatMap((names) => names.mentions.top),
     ["voice", "voice"],
-    ["tools", "tools"],
   ]),
-  dialect: new Map<string, Mention>([
-    ...storedThings,
-    ["container", "id"],
-    // An earlier spoken answer in a chat message.
-    ["audio", "holder"],
-    ["comparison_response_id", "comparison"],
-    ["skill_id", "skill"],
-    ["voice", "voice"],
-    ["tools", "tools"],
-    ["type", "type"],
-    // Some providers infer a part's type from its other fields.
-    ["input_audio", "speech"],
-    ["audio_url", "speech"],
-  ]),
+  dialect: new Map<string, Mention>([...storedThings, ...dialects.flatMap((names) => names.mentions.nested)]),
 } as const;
 
 /** Why a name is checked: it looks like a governed one but is not, it mentions something, or it may cost something. */

@@ -1,27 +1,25 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Mention, ReferenceKind, StoredReference } from "../contract/body-names.ts";
+import { idsIn } from "../json/ids-in.ts";
+import { pathOf } from "../json/name-path.ts";
 import { type ParsedBody, parseWhole } from "../json/parse-body.ts";
-import type { ValuePath } from "../json/remove-values.ts";
 import { cutText } from "../json/truncate-strings.ts";
+import { clientDialects } from "../registry.ts";
+import type { ToolList } from "../tools/tool-list.ts";
 import { type BilledField, type FieldVendor, isRequested } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import {
   isGoverned,
-  type Mention,
   mergedMember,
   notableName,
   type Place,
   placeUnder,
   vendorsOfId,
 } from "./governed-names.ts";
-import { pathOf } from "./name-path.ts";
-import { isItemReference, lacksContent } from "./stored-items.ts";
 
 /** A stored object that a request refers to by its provider's id. */
-export interface Reference {
-  readonly path: string;
-  readonly id: string;
-  readonly kind: ReferenceKind;
+export interface Reference extends StoredReference {
   /** The only vendors that act on the field; null if a dialect defines it. */
   readonly vendors: readonly FieldVendor[] | null;
 }
@@ -34,26 +32,10 @@ export interface Misread {
   readonly isMerged: boolean;
 }
 
-/**
- * What an id is of. `conversation`: all that was said up to there, which the provider adds to the request. `item`: an item
- * that is in the request, but for its content; a translation leaves it out, so only a provider that speaks the client's
- * dialect looks it up. `thing`: a file, a container, a store of files. `comparison`: an answer that this one is compared
- * with, wherever it is made; left out like an item.
- */
-export type ReferenceKind = "conversation" | "item" | "thing" | "comparison";
-
 /** An address in a request, which may be one of the provider's own files. */
 export interface Address {
   readonly path: string;
   readonly url: string;
-}
-
-/** Tools that a request offers, at the top level or inside the conversation. */
-export interface ToolList {
-  readonly path: ValuePath;
-  readonly tools: readonly Json[];
-  /** The path of the only tool. */
-  readonly isSingle?: true;
 }
 
 /** A field of a request that may cost something, and asks for it. */
@@ -92,11 +74,13 @@ function rejectDuplicate(bytes: Uint8Array): void {
   if (path !== null) throw invalidRequest(`\`${path}\` is set twice. Send it once.`, path);
 }
 
+const storedFinders = clientDialects.flatMap(({ storedReferences }) => storedReferences ?? []);
+
 function inspect(body: JsonObject): BodyWalk {
   const walk = new BodyWalk();
   walk.mergedText(body[mergedMember]);
   walk.object(body, "top");
-  walk.storedItems(body["input"]);
+  for (const find of storedFinders) for (const found of find(body)) walk.refer(found, null);
   return walk;
 }
 
@@ -232,46 +216,17 @@ class BodyWalk implements Mentions {
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
 
-  /** Items of the conversation that are given by id only. */
-  storedItems(input: Json | undefined): void {
-    if (!Array.isArray(input)) return;
-    for (const [index, item] of input.entries()) {
-      if (!isObject(item) || item["type"] === "item_reference") continue;
-      if (isItemReference(item)) this.#continue(item["id"], "input", index, "id");
-      else if (lacksContent(item)) this.#refer("item", item["id"], "input", index, "id");
-    }
-    this.#approvals(input);
-  }
-
-  /** An approval of a call that is not in the request is of one that the provider keeps. */
-  #approvals(input: readonly Json[]): void {
-    let sent: ReadonlySet<Json | undefined> | null = null;
-    for (const [index, item] of input.entries()) {
-      const id = isObject(item) ? item["approval_request_id"] : null;
-      if (id == null || id === "") continue;
-      sent ??= new Set(input.map((other) => (isObject(other) ? other["id"] : null)));
-      if (!sent.has(id)) this.#refer("item", id, "input", index, "approval_request_id");
-    }
-  }
-
   #continue(value: Json | undefined, ...steps: readonly (string | number)[]): void {
     this.#refer("conversation", value, ...steps);
   }
 
-  /** Ids in every form that a lenient provider might read: in a list, in an object, as a number. */
   #refer(kind: ReferenceKind, value: Json | undefined, ...steps: readonly (string | number)[]): void {
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) this.#refer(kind, item, ...steps, index);
-    } else if (isObject(value)) {
-      this.#refer(kind, value["id"], ...steps, "id");
-    } else if (typeof value === "string" || typeof value === "number") {
-      this.references = added(this.references, {
-        path: pathOf([...this.#path, ...steps]),
-        id: String(value),
-        kind,
-        vendors: vendorsOfId(String(steps[0])),
-      });
-    }
+    const vendors = vendorsOfId(String(steps[0]));
+    for (const found of idsIn(value, [...this.#path, ...steps])) this.refer({ ...found, kind }, vendors);
+  }
+
+  refer(found: StoredReference, vendors: Reference["vendors"]): void {
+    this.references = added(this.references, { ...found, vendors });
   }
 
   #address(url: string, name: string): void {

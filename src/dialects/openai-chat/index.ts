@@ -1,17 +1,21 @@
 import type { ClientDialect } from "../contract/client-dialect.ts";
+import { sharedNames } from "../contract/field-decisions.ts";
 import { asIs, choicesOf, rejectOverLimit } from "../contract/output-limit.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { hasQuirk } from "../contract/quirks.ts";
 import { objectOf } from "../json/json-fields.ts";
+import { openAiErrors } from "../openai/error-format.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
+import { mayHoldEnvelope } from "../reasoning/foreign-reasoning.ts";
 import { keepaliveComment } from "../sse/sse.ts";
 import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
+import { bodyNames } from "./client/body-names.ts";
 import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
-import { writeResponse } from "./client/response-out.ts";
+import { writeResponse, writeUsage } from "./client/response-out.ts";
 import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
 import { ChatStreamWriter, inBandError } from "./client/stream-out.ts";
-import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
+import { holdsState, stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { isOpeningChunk, issuedIds } from "./provider/delta-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
@@ -21,7 +25,7 @@ import { usageReader, wantsUsage } from "./provider/usage-in.ts";
 /** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
   name: "chat",
-  route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
+  route: { path: "/v1/chat/completions", keyHeader: null },
   operation: {
     operationId: "createChatCompletion",
     summary: "Create chat completion",
@@ -35,12 +39,17 @@ const client: ClientDialect = {
       ChatCompletionChunk: chatChunk,
     },
   },
-  errorFormat: "openai",
+  errorFormat: openAiErrors,
   isClientTool: () => false,
   expectsCaching: true,
   callIds: shortCallIds,
+  callLimit: null,
   requestFields,
+  bodyNames,
+  systemField: null,
   fieldNames: {
+    ...sharedNames,
+    turns: "messages",
     effort: "reasoning_effort",
     reasoning: "reasoning_content",
     stop: "stop",
@@ -52,6 +61,8 @@ const client: ClientDialect = {
   },
   requestSchema: () => acceptedChatRequest,
   timeoutCode: "upstream_error",
+  marks: [],
+  betaHeader: null,
   forwardHeaders,
   readUser,
   limitOutput: (body, model) =>
@@ -59,8 +70,11 @@ const client: ClientDialect = {
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
+  mayHoldForeignReasoning: mayHoldEnvelope,
   stripForeignReasoning,
   stripSignedReasoning: null,
+  holdsState,
+  writeHiddenUsage: writeUsage,
   inBandError,
   heartbeat: () => keepaliveComment,
 };
@@ -90,7 +104,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    responseField: "choices",
+    output: ({ choices }) => choices,
     failureIn,
     usageOption: {
       isSet: wantsUsage,

@@ -1,24 +1,42 @@
+import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientDialect } from "../contract/client-dialect.ts";
+import { type ClientDialect, countDescription, type OtherRequest } from "../contract/client-dialect.ts";
+import { sharedNames } from "../contract/field-decisions.ts";
 import { asIs, choicesOf, rejectOverLimit } from "../contract/output-limit.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { listOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
+import { openAiErrors } from "../openai/error-format.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
+import { mayHoldEnvelope } from "../reasoning/foreign-reasoning.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
+import { bodyNames } from "./client/body-names.ts";
+import {
+  conversationItemsRequest,
+  conversationRequest,
+  conversationUpdateRequest,
+} from "./client/conversation-schema.ts";
 import { requestFields } from "./client/fields.ts";
+import { checkItems } from "./client/input-in.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { responsesRequest, responsesResponse } from "./client/schema.ts";
+import {
+  compactRequest,
+  inputTokensRequest,
+  inputTokensResponse,
+  responsesRequest,
+  responsesResponse,
+} from "./client/schema.ts";
 import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
+import { holdsState, stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
 import { endedIds } from "./client/turn-items.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
 import { usageReader } from "./provider/usage-in.ts";
+import { storedReferences } from "./stored-items.ts";
 
 /** llama.cpp makes a chat request of a body, in which these count before `max_output_tokens`. */
 const chatLimits = ["max_completion_tokens", "max_tokens"];
@@ -26,7 +44,7 @@ const chatLimits = ["max_completion_tokens", "max_tokens"];
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
   name: "responses",
-  route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
+  route: { path: "/v1/responses", keyHeader: null, isTriedByWebSocket: true },
   operation: {
     operationId: "createResponse",
     summary: "Create a response",
@@ -35,12 +53,19 @@ const client: ClientDialect = {
     events: "Events named by their `type`, ended by `response.completed`, `.incomplete` or `.failed`.",
     schemas: { ResponsesRequest: responsesRequest, ResponsesResponse: responsesResponse },
   },
-  errorFormat: "openai",
+  errorFormat: openAiErrors,
   isClientTool: () => false,
   expectsCaching: true,
   callIds: wordCallIds,
+  callLimit: "request",
+  itemsField: "input",
   requestFields,
+  bodyNames,
+  systemField: "instructions",
+  storedReferences,
   fieldNames: {
+    ...sharedNames,
+    turns: "input",
     effort: "reasoning",
     reasoning: "reasoning",
     stop: "stop",
@@ -52,6 +77,8 @@ const client: ClientDialect = {
   },
   requestSchema: () => responsesRequest,
   timeoutCode: "upstream_error",
+  marks: [],
+  betaHeader: null,
   forwardHeaders,
   readUser,
   limitOutput: (body, model) =>
@@ -60,8 +87,10 @@ const client: ClientDialect = {
   writeResponse,
   statelessChanges,
   createStreamWriter: (call) => new ResponsesStreamWriter(call),
+  mayHoldForeignReasoning: mayHoldEnvelope,
   stripForeignReasoning,
   stripSignedReasoning,
+  holdsState,
   inBandError,
   heartbeat,
 };
@@ -82,6 +111,7 @@ const provider: ProviderDialect = {
     compact: "/responses/compact",
   },
   countTokens: {
+    hasOwnForm: true,
     writeRequest: (body) => Object.fromEntries(Object.entries(body).filter(([name]) => counted.has(name))),
     countField: "input_tokens",
   },
@@ -101,7 +131,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: {
-    responseField: "output",
+    output: ({ output }) => output,
     failureIn,
     usageOption: null,
     issuedIds,
@@ -111,7 +141,36 @@ const provider: ProviderDialect = {
   isOpening: openingTest("response.created", "response.queued", "response.in_progress", "keepalive"),
 };
 
-export const openAiResponses = { client, provider };
+const conversationForm = (schema: TSchema): OtherRequest => ({
+  itemsField: "items",
+  requestSchema: () => schema,
+  check: ({ items }) => checkItems(items, "items"),
+});
+
+const requests = {
+  input_tokens: {
+    itemsField: "input",
+    requestSchema: () => inputTokensRequest,
+    counting: {
+      path: "/v1/responses/input_tokens",
+      switchedBy: "input_tokens",
+      operation: {
+        operationId: "countInputTokens",
+        ...countDescription,
+        request: "InputTokensRequest",
+        response: "InputTokensResponse",
+        schemas: { InputTokensRequest: inputTokensRequest, InputTokensResponse: inputTokensResponse },
+      },
+      write: ({ tokens }) => ({ object: "response.input_tokens", input_tokens: tokens }),
+    },
+  },
+  compact: { itemsField: "input", requestSchema: () => compactRequest },
+  conversation: conversationForm(conversationRequest),
+  conversation_items: conversationForm(conversationItemsRequest),
+  conversation_update: conversationForm(conversationUpdateRequest),
+} as const satisfies Readonly<Record<string, OtherRequest>>;
+
+export const openAiResponses = { client, provider, requests };
 
 const encryptedReasoning = "reasoning.encrypted_content";
 

@@ -70,12 +70,12 @@ export function openAiSampling(
   dropped: DroppedFields,
 ): JsonObject {
   const { temperature, topP, topK } = sampling;
-  if (topK !== null) dropped.add("top_k");
+  if (topK !== null) dropped.addNamed("topK");
   if (openAiTakesSampling(target, effort)) {
     return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
   }
-  if (temperature !== null) dropped.add("temperature");
-  if (topP !== null) dropped.add("top_p");
+  if (temperature !== null) dropped.addNamed("temperature");
+  if (topP !== null) dropped.addNamed("topP");
   return {};
 }
 
@@ -84,6 +84,5 @@ export const cacheBreakpoint = { prompt_cache_breakpoint: { mode: "explicit" } }
 
 /** Limits the breakpoints, and reports if not all marks of the request are left: tools and some parts have no place for one. */
 export function limitBreakpoints(written: readonly Json[], request: IrRequest, dropped: DroppedFields): void {
-  if (limitMarks(written, "prompt_cache_breakpoint") < countMarks(request))
-    dropped.add(dropped.names.cacheMark);
+  if (limitMarks(written, "prompt_cache_breakpoint") < countMarks(request)) dropped.addNamed("cacheMark");
 }

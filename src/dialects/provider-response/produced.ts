@@ -33,14 +33,6 @@ export const encryptedCharsPerToken = 16;
 /** What an image counts for until the provider reports its tokens: Google bills 1,290 for one. */
 export const encryptedCharsPerImage = 1290 * encryptedCharsPerToken;
 
-/** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
-export function producedText(
-  { responseField }: { readonly responseField: string },
-  body: JsonObject,
-): string {
-  return writtenText(body[responseField]);
-}
-
 /** All text that the model wrote in an answer or a part of one, wherever a provider puts it. */
 export function writtenText(value: Json | undefined): string {
   let text = "";

@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { stringOf } from "../json/json-fields.ts";
 import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
@@ -9,18 +9,19 @@ import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
 const mark = Buffer.from(`"${envelopeMark}`);
 
-/** What a Messages body has that asks for thinking in the middle of a turn, which may be another model's. */
-const budget = Buffer.from('"budget_tokens"');
-const toolResult = Buffer.from('"tool_result"');
-
-/** Whether a body may have to be stripped. Searches the bytes, because nearly no body has. */
-export function mayBeForeign(bytes: Uint8Array): boolean {
-  return holds(bytes, mark) || (holds(bytes, budget) && holds(bytes, toolResult));
+/** Whether a body may hold an envelope. */
+export function mayHoldEnvelope(bytes: Uint8Array): boolean {
+  return holds(bytes, mark);
 }
 
-function holds(bytes: Uint8Array, text: Buffer): boolean {
+export function holds(bytes: Uint8Array, text: Buffer): boolean {
   // Called on the bytes as they are: to make a Buffer of a small array, the runtime first makes a buffer for it (1.7 µs).
   return Buffer.prototype.indexOf.call(bytes, text) !== -1;
+}
+
+/** Whether a block or an item is a compacted conversation. */
+export function isCompacted({ type }: JsonObject): boolean {
+  return typeof type === "string" && type.startsWith("compaction");
 }
 
 /** Whether a block or item of this type has any signature, in the field where its vendor puts it. */

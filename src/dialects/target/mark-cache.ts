@@ -102,5 +102,5 @@ function marksIn(parts: readonly Markable[]): number {
 
 /** A client's cache marks are dropped where the provider caches by itself and takes none. */
 export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
-  if (countMarks(request) > 0) dropped.add(dropped.names.cacheMark);
+  if (countMarks(request) > 0) dropped.addNamed("cacheMark");
 }

@@ -39,7 +39,10 @@ function withoutHosted(request: IrRequest, target: Target, dropped: DroppedField
   const search = target.webSearches === undefined ? undefined : hosted.find(hasSearch);
   const isKept = search !== undefined && !request.tools.some(isNamedLikeSearch);
   if (choice?.type === "hosted" && !(isKept && isSearch(choice.name)))
-    reject("tool_choice", `requires "${choice.name}", which this model's provider does not support`);
+    reject(
+      dropped.names.toolChoice,
+      `requires "${choice.name}", which this model's provider does not support`,
+    );
   if (hosted.length === 0) return request;
   const tools = request.tools.filter((tool) => tool.type !== "hosted" || (isKept && tool === search));
   if (tools.length === 0 && choice?.type === "required") {
@@ -49,7 +52,7 @@ function withoutHosted(request: IrRequest, target: Target, dropped: DroppedField
     );
   }
   for (const tool of hosted) {
-    if (!tools.includes(tool)) dropped.add(droppedName(tool));
+    if (!tools.includes(tool)) dropped.add(tool.shownAs);
     else for (const name of tool.search?.others ?? []) dropped.add(name);
   }
   return { ...request, tools };
@@ -64,17 +67,13 @@ function isNamedLikeSearch(tool: IrTool): boolean {
   return tool.type !== "hosted" && tool.name === searchName;
 }
 
-function droppedName({ path, name }: IrHostedTool): string {
-  return path === "web_search_options" ? path : `tools.${name}`;
-}
-
 /** Only Responses can offer all tools and allow some; elsewhere the others are removed. */
 function restrict(request: IrRequest, keepsAllowed: boolean, dropped: DroppedFields): IrRequest {
   const choice = request.toolChoice;
   if (choice?.type !== "allowed" || keepsAllowed) return request;
   const isAllowed = ({ name, namespace }: ToolRef) =>
     choice.tools.some((ref) => ref.name === name && ref.namespace === namespace);
-  for (const tool of request.tools) if (tool.type === "hosted") dropped.add(droppedName(tool));
+  for (const tool of request.tools) if (tool.type === "hosted") dropped.add(tool.shownAs);
   const tools = request.tools.filter((tool) => tool.type !== "hosted" && isAllowed(tool));
   return { ...request, tools, toolChoice: { type: choice.mode } };
 }

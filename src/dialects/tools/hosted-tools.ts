@@ -3,9 +3,9 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { ClientDialect } from "../contract/client-dialect.ts";
 import { countOf, objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
-import type { Mentions } from "../names/inspect-body.ts";
 import { type ToolDependent, toolDependents } from "./tool-dependents.ts";
 import { pricedName } from "./tool-families.ts";
+import type { ToolList } from "./tool-list.ts";
 
 /** A tool in a request that the provider would run. */
 export interface HostedTool {
@@ -45,7 +45,7 @@ const none: OfferedTools = { hosted: [], clientCount: 0, dependents: noDependent
 export function offeredTools(
   dialect: Pick<ClientDialect, "isClientTool">,
   body: JsonObject,
-  { toolLists }: Mentions,
+  toolLists: readonly ToolList[],
 ): OfferedTools {
   if (toolLists.length === 0) return none;
   const hosted: HostedTool[] = [];

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import { listOf, objectOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
-import type { ToolList } from "../names/inspect-body.ts";
+import type { ToolList } from "./tool-list.ts";
 
 /** A part of a request that has no meaning, or is rejected, without a tool that the provider runs. */
 export interface ToolDependent {

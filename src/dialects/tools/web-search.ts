@@ -10,9 +10,9 @@ export const searchName = "web_search";
 /** A hosted tool as Messages and Responses write it: a search has its domains and location at the top, or in `filters`. */
 export function readHosted(
   tool: JsonObject,
-  { dialect, name, path }: Omit<IrHostedTool, "type" | "search">,
+  { name, path }: Pick<IrHostedTool, "name" | "path">,
 ): IrHostedTool {
-  const hosted = { type: "hosted", dialect, name, path } as const;
+  const hosted = { type: "hosted", name, path, shownAs: `tools.${name}` } as const;
   if (!isSearch(name)) return hosted;
   return { ...hosted, search: readSearch(tool, tool["user_location"], "tools[].") };
 }

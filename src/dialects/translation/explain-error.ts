@@ -12,17 +12,15 @@ export function explainProviderError(
   isPassthrough: boolean,
 ): { readonly message: string; readonly details: ClientErrorDetails } {
   if (isPassthrough) return { message: error.message, details: vendorErrorOf(error) };
-  const isOpenAi = client.errorFormat === "openai";
+  const { invalidSignature } = client.errorFormat;
   const code = error.rejectsSignatures === true ? "invalid_encrypted_content" : codeOf(error);
-  const isUnsigned = error.rejectsSignatures === true && !isOpenAi && !error.message.includes("signature");
+  const isNamed = invalidSignature === undefined || error.message.includes("signature");
   return {
-    message: isUnsigned ? `${invalidSignature}: ${error.message}` : error.message,
+    message:
+      error.rejectsSignatures === true && !isNamed ? `${invalidSignature}: ${error.message}` : error.message,
     details: { param: translateParam(error.param, client), ...vendorPart({ code }) },
   };
 }
-
-/** By this wording clients of Messages know that they have to send the conversation without its thinking. */
-const invalidSignature = "Invalid `signature` in `thinking` block";
 
 /** Equivalent fields of different names. */
 const synonyms: readonly (readonly string[])[] = [

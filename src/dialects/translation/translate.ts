@@ -103,7 +103,7 @@ function withoutSignatures(request: IrRequest, dropped: DroppedFields): IrReques
 function withoutSignaturesIn(message: IrMessage, dropped: DroppedFields): IrMessage {
   if (message.role !== "assistant") return message;
   const blocks = message.blocks.filter(isUnproven);
-  if (blocks.length < message.blocks.length) dropped.add(dropped.names.reasoning);
+  if (blocks.length < message.blocks.length) dropped.addNamed("reasoning");
   return { ...message, blocks };
 }
 

@@ -88,7 +88,7 @@ export async function authenticate(gateway: Gateway, exchange: Exchange): Promis
     exchange.key = key;
     exchange.isSignIn = gateway.keys.signIns.use(key.id);
     if (isTwice && !exchange.isSignIn && configured.settings.server.sameKeyInBothHeaders !== "accept")
-      throw sentTwice();
+      throw sentTwice(call.route);
     checkKey(key, call, exchange);
     return key;
   } catch (error) {
@@ -157,33 +157,37 @@ interface Presented {
   readonly isTwice: boolean;
 }
 
+/** The header for keys that clients may send to any route. */
+const usualKeyHeader = "x-api-key";
+
 function readCredential({ request, route }: ClientCall): Presented | null {
+  const { keyHeader } = route;
   const authorization = request.headers.get("authorization");
-  const apiKey = request.headers.get("x-api-key");
+  const apiKey = request.headers.get(keyHeader ?? usualKeyHeader);
   if (authorization !== null && apiKey !== null) {
     return { secret: onlyCredential(authorization, apiKey, route), isTwice: true };
   }
   if (apiKey !== null) {
-    if (route.acceptsApiKeyHeader) return { secret: apiKey, isTwice: false };
-    throw rejected("This route does not accept `x-api-key`. Send `Authorization: Bearer <key>`.");
+    if (keyHeader !== null) return { secret: apiKey, isTwice: false };
+    throw rejected(`This route does not accept \`${usualKeyHeader}\`. Send \`Authorization: Bearer <key>\`.`);
   }
   if (authorization !== null) return { secret: bearerToken(authorization), isTwice: false };
   if (!route.needsKey) return null;
   throw rejected(
-    route.acceptsApiKeyHeader
-      ? "No API key was sent. Send `Authorization: Bearer <key>` or `x-api-key: <key>`."
-      : "No API key was sent. Send `Authorization: Bearer <key>`.",
+    keyHeader === null
+      ? "No API key was sent. Send `Authorization: Bearer <key>`."
+      : `No API key was sent. Send \`Authorization: Bearer <key>\` or \`${keyHeader}: <key>\`.`,
   );
 }
 
-const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
+const choiceOf = ({ keyHeader }: Route) => `Send only one of \`Authorization: Bearer\` and \`${keyHeader}\``;
 
 /** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
 function onlyCredential(authorization: string, apiKey: string, route: Route): string {
-  if (!route.acceptsApiKeyHeader) {
+  if (route.keyHeader === null) {
     throw rejected("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
   }
-  if (bearerToken(authorization) !== apiKey) throw rejected(`Two credentials were sent. ${choice}.`);
+  if (bearerToken(authorization) !== apiKey) throw rejected(`Two credentials were sent. ${choiceOf(route)}.`);
   return apiKey;
 }
 
@@ -220,7 +224,7 @@ function rejected(message: string): GatewayError {
   return new GatewayError("invalid_credentials", message);
 }
 
-const sentTwice = () =>
+const sentTwice = (route: Route) =>
   rejected(
-    `The same key was sent twice. ${choice}. The gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
+    `The same key was sent twice. ${choiceOf(route)}. The gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
   );

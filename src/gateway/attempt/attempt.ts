@@ -161,9 +161,13 @@ async function translateLarge(
   return { body, dropped, translation };
 }
 
-/** Anthropic's betas mean nothing in other dialects. */
-function withBetas(dropped: readonly string[], { headers }: Generation): readonly string[] {
-  return (headers["anthropic-beta"] ?? "") !== "" ? [...dropped, "anthropic-beta"] : dropped;
+/** A dialect's betas mean nothing in another. */
+function withBetas(
+  dropped: readonly string[],
+  { clientDialect: name, headers }: Generation,
+): readonly string[] {
+  const { betaHeader } = clientDialect(name);
+  return betaHeader !== null && (headers[betaHeader] ?? "") !== "" ? [...dropped, betaHeader] : dropped;
 }
 
 function passingPlan(
@@ -177,7 +181,7 @@ function passingPlan(
     dialect,
     stripped: sendsSignatures ? kept : "signed",
     changes: wantedChanges(generation, deployment, dialect),
-    toolBounds: dialect === "messages" ? boundsToSet(generation.request) : noBounds,
+    toolBounds: clientDialect(dialect).callLimit === "tool" ? boundsToSet(generation.request) : noBounds,
     vendor: bodyVendor(generation, deployment, dialect),
   };
 }
@@ -198,7 +202,7 @@ function wantedChanges(
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
-  const isBounded = dialect === "responses" && request.tools.hosted.length > 0;
+  const isBounded = clientDialect(dialect).callLimit === "request" && request.tools.hosted.length > 0;
   const bounded = isBounded ? { ...changes, ...boundCalls(request) } : changes;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...bounded, model: deployment.upstreamModel } : bounded;

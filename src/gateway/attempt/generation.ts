@@ -74,7 +74,7 @@ export class Generation implements GenerationTerms {
   /** Whether the provider is asked to store the answer, so that a later request can refer to it by its id. */
   get isStoredUpstream(): boolean {
     const { keeping, request, clientDialect: dialect } = this;
-    if (dialect !== "responses") return request.isThreaded;
+    if (clientDialect(dialect).statelessChanges === undefined) return request.isThreaded;
     return keeping === null ? request.mayStore : keeping.isProviders;
   }
 

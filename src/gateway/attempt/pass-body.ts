@@ -3,7 +3,6 @@ import type { JsonObject } from "../../base/json.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { parseWhole } from "../../dialects/json/parse-body.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
-import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
 import type { Job } from "../body-worker/job.ts";
@@ -70,11 +69,9 @@ export function passBody(sent: PassingBody, plan: PassingPlan): AdaptedBody<Uint
   return adaptBytes(patchBody(written, scanTopLevel(written), left), vendor, dropped);
 }
 
-/** Where thinking had to be disabled together with the reasoning, no budget enables it again. */
+/** What had to change together with the reasoning stays: where thinking was disabled, no budget enables it again. */
 function changesAfterStripping(body: JsonObject, stripped: JsonObject, changes: BodyChanges): BodyChanges {
-  if (stripped["thinking"] === body["thinking"] || changes.thinking === undefined) return changes;
-  const { thinking: _, ...others } = changes;
-  return others;
+  return Object.fromEntries(Object.entries(changes).filter(([name]) => stripped[name] === body[name]));
 }
 
 /** Null if there is nothing to strip. */
@@ -83,7 +80,7 @@ function stripperFor(
   stripped: PassingPlan["stripped"],
   bytes: Uint8Array,
 ): ((body: JsonObject) => JsonObject) | null {
-  const { stripForeignReasoning, stripSignedReasoning } = clientDialect(dialect);
+  const { mayHoldForeignReasoning, stripForeignReasoning, stripSignedReasoning } = clientDialect(dialect);
   if (stripped === "signed") return stripSignedReasoning;
-  return stripped === "foreign" && mayBeForeign(bytes) ? stripForeignReasoning : null;
+  return stripped === "foreign" && mayHoldForeignReasoning(bytes) ? stripForeignReasoning : null;
 }

@@ -8,6 +8,7 @@ import type { Gateway } from "../exchange/gateway.ts";
 import { sourceResponse } from "../response/body-response.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { streamHeaders } from "../response/pending-response.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 import { openBody } from "../turns/turn-body.ts";
 
 /** A gateway that stops is noticed this late, and a silence. */
@@ -69,7 +70,7 @@ class StoredEvents implements StreamSource {
         }
         if (isLast) break;
         if (heartbeatMs > 0 && performance.now() - quietSinceMs >= heartbeatMs) {
-          await this.#write(controller, clientDialect("responses").heartbeat(false, 0));
+          await this.#write(controller, clientDialect(storedDialect).heartbeat(false, 0));
           quietSinceMs = performance.now();
         }
         await Promise.race([changed, Bun.sleep(maxWaitMs)]);

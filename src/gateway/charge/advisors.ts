@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Catalog, ModelRun } from "../../catalog/catalog.ts";
 import { highestPrice } from "../../catalog/price.ts";
 import type { RoundModel } from "../../catalog/priced-usage.ts";
-import { pathOf } from "../../dialects/names/name-path.ts";
+import { pathOf } from "../../dialects/json/name-path.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { DestinationPrices } from "./destination-prices.ts";

@@ -21,6 +21,7 @@ import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { summaryJob } from "./item-jobs.ts";
 
@@ -73,7 +74,9 @@ export function compactsItself(
   const reached = catalog.reached(model, key.scope);
   return reached.every(({ provider, dialects }) => {
     const kind = settings.providers.get(provider)?.kind;
-    return dialects.includes("responses") && kind !== undefined && vendorOf(kind).compactsResponses === true;
+    return (
+      dialects.includes(storedDialect) && kind !== undefined && vendorOf(kind).compactsResponses === true
+    );
   });
 }
 
@@ -101,7 +104,7 @@ export async function summarise(
   const { settings, catalog } = exchange.configured;
   const model = catalog.find(modelId);
   const source = {
-    dialect: clientDialect("responses"),
+    dialect: clientDialect(storedDialect),
     body: quickBody,
     model: model?.id ?? modelId,
     nowSeconds: Math.floor(exchange.atMs / 1000),

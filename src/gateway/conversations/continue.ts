@@ -14,6 +14,7 @@ import { noTurn, type ReadRequest, type RoutedCall } from "../request/route.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
 import { isMinted, mayBeMinted } from "../turns/item-ids.ts";
 import { keepsConversations, keepsResponses } from "../turns/storage-settings.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { verbatimRequest } from "../turns/verbatim-turn.ts";
 import { backgroundIn, foregroundOf, inBackground } from "./background-request.ts";
@@ -40,7 +41,7 @@ export async function readWithConversation(admitted: AdmittedCall, kind: Request
   using reading = new BodyReading(admitted, kind);
   const sent = await reading.read();
   if (itemsFieldOf(kind) !== "input") return { request: sent, turn: noTurn, replay: null };
-  const background = kind === "responses" ? backgroundIn(admitted, sent) : null;
+  const background = kind === storedDialect ? backgroundIn(admitted, sent) : null;
   const request = background === null ? sent : await reading.rebuilt(sent, foregroundOf(sent), kind);
   const found = await continued(admitted, request, kind, (more) => reading.take(more));
   const { body, replay } = found;
@@ -109,7 +110,7 @@ function requestedTurn(
   const { truncated } = request;
   const parentId = parentOf(truncated);
   const summaryForm =
-    kind === "compact" ? "route" : kind === "responses" && hasTrigger(truncated) ? "response" : null;
+    kind === "compact" ? "route" : kind === storedDialect && hasTrigger(truncated) ? "response" : null;
   if (summaryForm !== null && !settings.routes.compact) throw compactsNone();
   const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
@@ -217,7 +218,7 @@ async function compacted(
   }
   rejectMissing(summarised);
   const summary = await summarise(admitted, request, form, summarised, secret, keeping);
-  const body = { pieces: summary.pieces, kind: "responses" } as const;
+  const body = { pieces: summary.pieces, kind: storedDialect } as const;
   const { compaction } = summary;
   return { turn: { ...noTurn, keeping, compaction }, body, replay: null };
 }

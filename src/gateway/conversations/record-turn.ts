@@ -17,6 +17,7 @@ import { shareText } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { RoutedCall } from "../request/route.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "../turns/turn-body.ts";
 import { endedJob } from "./item-jobs.ts";
 
@@ -35,7 +36,7 @@ export async function recordTurn(
 ): Promise<RecordedTurns> {
   const { gateway, exchange, keyId, model } = call;
   const { deployment } = exchange.attempts;
-  if (keeping.isProviders && deployment?.dialects.includes("responses")) return undefined;
+  if (keeping.isProviders && deployment?.dialects.includes(storedDialect)) return undefined;
   const { request } = keeping;
   if (request !== undefined && endedIds !== null && keeping.isStored && typeof answer !== "string") {
     const provider = deployment?.provider.settings.name ?? "";

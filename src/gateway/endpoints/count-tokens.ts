@@ -1,13 +1,19 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { countTokensRequest, countTokensResponse } from "../../dialects/anthropic-messages/client/schema.ts";
+import type { CountRoute, TokenCount } from "../../dialects/contract/client-dialect.ts";
 import { patchBody } from "../../dialects/json/patch.ts";
-import { inputTokensRequest, inputTokensResponse } from "../../dialects/openai-responses/client/schema.ts";
-import { clientDialect, type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  isSpoken,
+  otherRequests,
+  type ProviderDialectName,
+  providerDialect,
+} from "../../dialects/registry.ts";
 import type { RequestKind } from "../../dialects/request-kinds.ts";
 import { isClaude } from "../../dialects/target/model-traits.ts";
 import { translate } from "../../dialects/translation/translate.ts";
-import type { CountingPlan, Deployment, TokenCount } from "../../upstream/upstream.ts";
+import type { CountingPlan, Deployment } from "../../upstream/upstream.ts";
 import { adaptBytes, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
@@ -31,80 +37,40 @@ import { commonHeaders } from "../response/headers.ts";
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
 
-type CountingDialect = "messages" | "responses";
-
-const counting = {
-  method: "POST",
-  ...freeOfCharge,
-  needsKey: true,
-  codes: askingCodes,
-  headers: [...rateHeaders, "x-sluice-count"],
-} as const;
-
-const summary = "Count input tokens";
-const description = "Creates no model response and deducts no generation usage.";
-
-export const countTokensOperation: ServedOperation = {
-  ...counting,
-  path: "/v1/messages/count_tokens",
-  errors: "anthropic",
-  acceptsApiKeyHeader: true,
-  description: {
-    operationId: "countTokens",
-    summary,
-    description,
-    headers: clientDialect("messages").operation.headers ?? [],
-    request: "TokenCountRequest",
-    response: "TokenCountResponse",
-    schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
-  },
-  run: (gateway, exchange) => countTokens(gateway, exchange, messagesCount),
-};
-
-export const inputTokensOperation: ServedOperation = {
-  ...counting,
-  path: "/v1/responses/input_tokens",
-  switchedBy: "input_tokens",
-  errors: "openai",
-  acceptsApiKeyHeader: false,
-  description: {
-    operationId: "countInputTokens",
-    summary,
-    description,
-    request: "InputTokensRequest",
-    response: "InputTokensResponse",
-    schemas: { InputTokensRequest: inputTokensRequest, InputTokensResponse: inputTokensResponse },
-  },
-  run: (gateway, exchange) => countTokens(gateway, exchange, responsesCount),
-};
-
-/** How a format asks for a count, and is given one. */
-interface CountFormat {
-  readonly dialect: CountingDialect;
+/** A dialect's request for a count, with its route. */
+interface Counting extends CountRoute {
   readonly kind: RequestKind;
-  write(count: TokenCount): object;
+  readonly dialect: ClientDialectName;
 }
 
-const messagesCount: CountFormat = {
-  dialect: "messages",
-  kind: "count_tokens",
-  write: ({ tokens, originalTokens }) => ({
-    input_tokens: tokens,
-    ...(originalTokens === null ? {} : { context_management: { original_input_tokens: originalTokens } }),
-  }),
-};
+export const countOperations: readonly ServedOperation[] = otherRequests.flatMap(
+  ({ kind, dialect, counting }) =>
+    counting === undefined ? [] : [countOperation({ ...counting, kind, dialect })],
+);
 
-const responsesCount: CountFormat = {
-  dialect: "responses",
-  kind: "input_tokens",
-  write: ({ tokens }) => ({ object: "response.input_tokens", input_tokens: tokens }),
-};
+function countOperation(counting: Counting): ServedOperation {
+  const { path, switchedBy, operation, dialect } = counting;
+  const { errorFormat, route } = clientDialect(dialect);
+  return {
+    method: "POST",
+    ...freeOfCharge,
+    needsKey: true,
+    codes: askingCodes,
+    headers: [...rateHeaders, "x-sluice-count"],
+    path,
+    ...(switchedBy === undefined ? {} : { switchedBy }),
+    errors: errorFormat,
+    keyHeader: route.keyHeader,
+    description: operation,
+    run: (gateway, exchange) => countTokens(gateway, exchange, counting),
+  };
+}
 
 /** Serves a request that only counts. The provider counts if it can, else the gateway does. A provider's failure is not the client's. */
 async function countTokens(
   gateway: Gateway,
   exchange: Exchange,
-  { dialect, kind, write }: CountFormat,
+  { dialect, kind, write }: Counting,
 ): Promise<Response> {
   const call = await admit(gateway, exchange);
   const read = await readWithConversation(call, kind);
@@ -124,12 +90,12 @@ async function countTokens(
 }
 
 /** Only a request that names its model can be counted by a provider. */
-function routeTo(call: AdmittedCall, read: ReadRequest, dialect: CountingDialect): Promise<RoutedCall> {
+function routeTo(call: AdmittedCall, read: ReadRequest, dialect: ClientDialectName): Promise<RoutedCall> {
   const model = permitted(call, findModel(call.configured, call.key, read.request.modelId));
   return route(call, read, model, { dialect }, null);
 }
 
-function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
+function planFor(routed: RoutedCall, client: ClientDialectName): CountingPlan {
   const { exchange, request, model, scope, credential, keyId } = routed;
   return {
     model,
@@ -152,7 +118,7 @@ function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
 }
 
 /** Null if the request cannot be translated or the provider fails; the caller then counts locally. */
-async function countUpstream(routed: RoutedCall, client: CountingDialect): Promise<TokenCount | null> {
+async function countUpstream(routed: RoutedCall, client: ClientDialectName): Promise<TokenCount | null> {
   try {
     return await routed.configured.upstream.countTokens(planFor(routed, client));
   } catch (error) {
@@ -165,27 +131,32 @@ async function countUpstream(routed: RoutedCall, client: CountingDialect): Promi
 function dialectToward(
   { provider, dialects }: Deployment,
   { isLarge }: ClientRequest,
-  client: CountingDialect,
+  client: ClientDialectName,
 ): ProviderDialectName | null {
   const { countTokens, kind, options } = provider.settings;
   const vendor = vendorOf(kind);
-  if (client === "responses" && dialects.includes(client)) {
+  const isOwn = isSpoken(client, dialects);
+  if (isOwn && hasOwnForm(client)) {
     // Compatible servers seldom have such a request, so the operator says it.
     const counts = countTokens || vendor.strictDialects.includes(client);
     return counts && !isLarge ? client : null;
   }
   if (!countTokens) return null;
   const fixed = vendor.countingDialect?.(options) ?? null;
-  if (fixed === null && dialects.includes(client)) return client;
+  if (fixed === null && isOwn) return client;
   if (isLarge) return null;
   return fixed ?? dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
+}
+
+function hasOwnForm(dialect: ProviderDialectName): boolean {
+  return providerDialect(dialect).countTokens?.hasOwnForm === true;
 }
 
 function prepare(
   deployment: Deployment,
   exchange: Exchange,
   request: ClientRequest,
-  client: CountingDialect,
+  client: ClientDialectName,
 ): PreparedRequest {
   const dialect = dialectToward(deployment, request, client);
   assert(dialect !== null, "only a provider that counts is asked to");
@@ -193,8 +164,8 @@ function prepare(
   const headers = clientDialect(client).forwardHeaders(exchange.call.request.headers);
   const prepared = { dialect, purpose: "countTokens", model, stream: false, headers } as const;
   const { bytes, spans, body, modelId } = request;
-  if (dialect === client && client !== "responses") {
-    const vendor = bodyVendorOf(provider.settings, client, family ?? model, headers, "countTokens");
+  if (dialect === client && !hasOwnForm(dialect)) {
+    const vendor = bodyVendorOf(provider.settings, dialect, family ?? model, headers, "countTokens");
     return { ...prepared, body: adaptBytes(patchBody(bytes, spans, { model }), vendor, []).body };
   }
   const target = targetOf(deployment, dialect);

@@ -3,6 +3,7 @@ import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import { codexModel } from "../../catalog/codex-model.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { isCharged, routesFor } from "../../dialects/metered/registry.ts";
+import { plainErrors } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admitOptional } from "../admission/admit.ts";
 import { urlOf } from "../exchange/client-call.ts";
@@ -20,8 +21,8 @@ import { model, modelList } from "./models-schema.ts";
 
 const describing = {
   method: "GET",
-  errors: "openai",
-  acceptsApiKeyHeader: true,
+  errors: plainErrors,
+  keyHeader: "x-api-key",
   ...freeOfCharge,
   needsKey: false,
   headers: rateHeaders,

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { creditsFromNano, usdFromNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
+import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { knownBounds } from "../../ledger/bound-value-caps.ts";
@@ -21,8 +22,8 @@ import { usageSchemas } from "./usage-schema.ts";
 export const usageOperation: ServedOperation = {
   method: "GET",
   path: "/v1/usage",
-  errors: "openai",
-  acceptsApiKeyHeader: false,
+  errors: plainErrors,
+  keyHeader: null,
   ...freeOfCharge,
   needsKey: true,
   codes: readingCodes,

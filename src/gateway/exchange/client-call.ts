@@ -20,6 +20,8 @@ export interface Operation extends ClientRoute {
   readonly errors: ErrorFormat;
   /** The dialect that it generates in; null if it does not generate. */
   readonly dialect: ClientDialectName | null;
+  /** The dialect of its events, if it does not generate in one; absent if they are of another kind. */
+  readonly eventDialect?: ClientDialectName;
   /** What a model has to serve to be asked; absent if none is. */
   readonly use?: ModelUse;
   /** False if it serves callers without a key too. */

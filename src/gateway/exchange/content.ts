@@ -3,7 +3,7 @@ import { readLabels } from "../../base/requests/labels.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { BodyForm, RecordingEnd } from "../../content/document.ts";
 import type { ContentRecording } from "../../content/recording.ts";
-import { writeUsage } from "../../dialects/openai-chat/client/response-out.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import type { AdmittedCall } from "./admitted-call.ts";
@@ -43,9 +43,7 @@ export function contentHeader({ taken: { content } }: Exchange): string | undefi
 
 /** Events of the client's format. */
 export function eventsOf({ call: { route } }: Exchange): BodyForm {
-  const { dialect, tracedAs, use } = route;
-  const beyond = tracedAs === "chat" ? "responses" : use === "completions" ? "chat" : "metered";
-  return { kind: "events", format: dialect ?? beyond };
+  return { kind: "events", format: route.dialect ?? route.eventDialect ?? "metered" };
 }
 
 /** The form of a non-streaming body of this type. Only responses of generation routes are known to be valid JSON here. */
@@ -137,8 +135,9 @@ function labelsOf(kept: string): RecordingEnd["facts"]["labels"] {
   return { session, user, tags };
 }
 
-/** A chat client that did not ask for the usage of its stream is not sent it, but a whole response would have had it. */
+/** A client that did not ask for the usage of its stream may not be sent it, but a whole response would have had it. */
 function hiddenUsage({ call, stream, charge }: Exchange): RecordingEnd["usage"] {
-  const isHidden = call.route.dialect === "chat" && stream && charge?.basis === "measured";
-  return isHidden ? writeUsage(charge.usage) : null;
+  const { dialect } = call.route;
+  if (dialect === null || !stream || charge?.basis !== "measured") return null;
+  return clientDialect(dialect).writeHiddenUsage?.(charge.usage) ?? null;
 }

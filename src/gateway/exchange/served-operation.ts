@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../base/errors.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
+import { plainErrors } from "../../dialects/registry.ts";
 import type { Operation, Route } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -70,8 +71,8 @@ export function keptOperations(switchedBy: RouteSwitch, ...codes: readonly Error
     run: ServedOperation["run"],
     description: Operation["description"],
   ): ServedOperation => ({
-    errors: "openai",
-    acceptsApiKeyHeader: false,
+    errors: plainErrors,
+    keyHeader: null,
     ...freeOfCharge,
     needsKey: true,
     switchedBy,

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/requests/trace-context.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { MeteredRoute, RequestedForm } from "../../dialects/metered/route.ts";
+import { type MeteredRoute, meteredDialect, type RequestedForm } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
@@ -31,7 +31,7 @@ export interface MeteredCallParts {
 export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly conversation = null;
   /** Its errors have OpenAI's form. */
-  readonly clientDialect = "chat";
+  readonly clientDialect = meteredDialect;
   readonly stream: boolean;
   readonly takesAnyType: boolean;
   readonly streamsAnyType: boolean;
@@ -104,7 +104,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
   #usageOption(deployment: Deployment): BodyChanges | null {
     const { route } = this.#parts;
     if (route.streams?.takesUsageOption !== true) return null;
-    const asking = askingForUsage(this.#parts, deployment, "chat");
+    const asking = askingForUsage(this.#parts, deployment, meteredDialect);
     this.hidesUsage = asking !== null;
     return asking ?? withoutUsageOption(this.#parts, deployment);
   }

@@ -1,9 +1,9 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { ModelSettings } from "../../config/settings.ts";
+import { pathOf } from "../../dialects/json/name-path.ts";
 import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
-import { pathOf } from "../../dialects/names/name-path.ts";
+import { type FormFields, type MeteredRoute, meteredDialect } from "../../dialects/metered/route.ts";
 import { admit } from "../admission/admit.ts";
 import { holdFor, settledOrReleased } from "../charge/hold.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
@@ -68,7 +68,7 @@ export async function serveMetered(
 }
 
 /** Errors, and the fields that cost extra, are OpenAI's. */
-const dialect = "chat";
+const dialect = meteredDialect;
 
 const noFields: FormFields = { numbers: [], texts: [] };
 

@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { meteredDialect } from "../../dialects/metered/route.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { BytesRelayer } from "../response/bytes-relayer.ts";
 import { addCostHeaders } from "../response/headers.ts";
@@ -40,7 +41,7 @@ export async function streamMetered(asking: HeldMeteredCall): Promise<Response> 
   assert(streams !== undefined, "only routes that stream are asked to");
   exchange.answeredBy(opened);
   const relayer = new PassthroughRelayer({
-    dialect: "chat",
+    dialect: meteredDialect,
     hideUsage: call.hidesUsage,
     requestId: exchange.id,
     model: model.id,

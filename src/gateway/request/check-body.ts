@@ -38,7 +38,7 @@ export function checkBody(
   rejectLongLists(truncated, limits);
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, truncated, options);
-  const tools = offeredTools(clientDialect(dialectOf(kind)), truncated, mentions);
+  const tools = offeredTools(clientDialect(dialectOf(kind)), truncated, mentions.toolLists);
   const facts = { bytes, spans, mentions, tools };
   return new ClientRequest({ kind, facts, truncated, cutBytes, large: null });
 }

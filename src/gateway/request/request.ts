@@ -8,7 +8,8 @@ import { attachmentOf } from "../../catalog/attachments.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
-import type { RequestKind, StructureLimits } from "../../dialects/request-kinds.ts";
+import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
+import { dialectOf, type RequestKind, type StructureLimits } from "../../dialects/request-kinds.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { ClientCall } from "../exchange/client-call.ts";
@@ -16,16 +17,17 @@ import type { ExpectedRequest } from "./check-body.ts";
 
 const maxIdempotencyKeyChars = 255;
 
-const withBeta: ValidationOptions = { anthropicBeta: true };
-const withoutBeta: ValidationOptions = { anthropicBeta: false };
+const withBetas: ValidationOptions = { hasBetas: true };
+const withoutBetas: ValidationOptions = { hasBetas: false };
 
 export function expectedOf(
   call: ClientCall,
   kind: RequestKind,
   { maxBodyMembers, maxListItems }: StructureLimits,
 ): ExpectedRequest {
-  const hasBeta = call.request.headers.has("anthropic-beta");
-  return { kind, options: hasBeta ? withBeta : withoutBeta, limits: { maxBodyMembers, maxListItems } };
+  const { betaHeader } = clientDialect(dialectOf(kind));
+  const hasBetas = betaHeader !== null && call.request.headers.has(betaHeader);
+  return { kind, options: hasBetas ? withBetas : withoutBetas, limits: { maxBodyMembers, maxListItems } };
 }
 
 export function idempotencyKeyOf(call: ClientCall): string | null {
@@ -115,13 +117,14 @@ export function isPayable({ free, deployments }: ModelSettings): boolean {
 export function rejectIncapable(
   body: JsonObject,
   { id, capabilities }: Pick<ModelSettings, "id" | "capabilities">,
+  dialect: ClientDialectName,
 ): void {
   const { tools } = body;
   if (capabilities["tools"] === false && Array.isArray(tools) && tools.length > 0) {
     throw invalidRequest(`Model "${id}" does not support tools. Remove \`tools\`.`, "tools");
   }
   if (capabilities["vision"] !== false) return;
-  const field = "input" in body ? "input" : "messages";
+  const field = clientDialect(dialect).fieldNames.turns;
   if (!hasImage(body[field], deepestImage)) return;
   throw invalidRequest(
     `Model "${id}" does not support images. Send only text, or use a model with vision.`,

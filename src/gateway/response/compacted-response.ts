@@ -18,6 +18,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 import type { ProviderResponse } from "./read-response.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
@@ -137,7 +138,7 @@ export class CompactionRelayer implements StreamRelayer {
   failure(error: GatewayError, charged: Usage | null): string {
     const { context } = this.#compaction;
     const { source, id } = context;
-    return clientDialect("responses").inBandError(error, this.#requestId, {
+    return clientDialect(storedDialect).inBandError(error, this.#requestId, {
       sequenceNumber: this.#stream.frames.takeNumber(),
       responseId: id,
       model: source.model,
@@ -149,7 +150,7 @@ export class CompactionRelayer implements StreamRelayer {
 
   heartbeat(): string {
     const number = this.#begun ? this.#stream.frames.takeNumber() : 0;
-    return clientDialect("responses").heartbeat(this.#begun, number);
+    return clientDialect(storedDialect).heartbeat(this.#begun, number);
   }
 
   get ended(): boolean {

@@ -1,8 +1,7 @@
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { unitsOf } from "../../base/money/rates.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { requestIdHeaders } from "../../dialects/errors/envelope.ts";
-import { addOwnRateLimit } from "../../dialects/rate-limit-headers.ts";
+import { addOwnRateLimit } from "../../dialects/errors/rate-limits.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { CostMeter, ShownCharge } from "../charge/cost-meter.ts";
 import { contentHeader } from "../exchange/content.ts";
@@ -16,15 +15,15 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   const headers: Record<string, string> = {};
   const { errors, method } = exchange.call.route;
   if (method === "GET") addHeaders(headers, notShared);
-  for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
+  for (const name of errors.requestIdHeaders) headers[name] = exchange.id;
   const { rate, key } = exchange;
   const { reservedTokens } = exchange.taken;
   if (rate !== null && rate.limit !== null) {
-    addOwnRateLimit(headers, errors, "requests", rate, exchange.atMs);
+    addOwnRateLimit(headers, errors.rateLimits, "requests", rate, exchange.atMs);
   }
   // For a token budget the same names say what is left of it.
   if (reservedTokens !== null && key?.mode === "credit") {
-    addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
+    addOwnRateLimit(headers, errors.rateLimits, "tokens", reservedTokens.verdict, exchange.atMs);
   }
   const served = servedInstead(exchange);
   if (served !== null) headers["x-sluice-model"] = headerText(served.id);

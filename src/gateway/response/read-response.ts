@@ -3,7 +3,7 @@ import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usag
 import type { Passthrough } from "../../dialects/contract/provider-dialect.ts";
 import { malformedResponse } from "../../dialects/errors/failure.ts";
 import { parseResponse } from "../../dialects/provider-response/outline.ts";
-import { producedText } from "../../dialects/provider-response/produced.ts";
+import { writtenText } from "../../dialects/provider-response/produced.ts";
 import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
@@ -59,7 +59,7 @@ export function readResponseBytes(bytes: Uint8Array, form: ResponseForm, reader:
   return {
     body: bytes,
     usage: dialect.usageIn(body),
-    produced: () => producedText(passthrough, body),
+    produced: () => writtenText(passthrough.output(body)),
     issued: passthrough.issuedIds(body, form.isStored),
     endedIds: passthrough.endedIds?.(body),
     extras,
@@ -104,10 +104,10 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
  * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
  * large answers have not been found before.
  */
-function rejectOtherBodies(body: JsonObject, { responseField, failureIn }: Passthrough): void {
+function rejectOtherBodies(body: JsonObject, { output, failureIn }: Passthrough): void {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
-  const content = body[responseField];
+  const content = output(body);
   if (!Array.isArray(content)) throw malformedResponse("it has no content");
   if (content.length > 0 && content.every(isBlank)) throw malformedResponse("its content is null");
 }

@@ -6,14 +6,15 @@ import { authenticate } from "../admission/admit.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { freeOfCharge, readingCodes, type ServedOperation } from "../exchange/served-operation.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 
-const { route, errorFormat, operation } = clientDialect("responses");
+const { route, errorFormat, operation } = clientDialect(storedDialect);
 
 /** The handshake alone. Each response on the socket is an exchange of its own. */
 export const webSocketOperation: ServedOperation = {
   method: "GET",
   path: route.path,
-  acceptsApiKeyHeader: route.acceptsApiKeyHeader,
+  keyHeader: route.keyHeader,
   switchedBy: "websocket",
   isUpgrade: true,
   errors: errorFormat,

@@ -10,6 +10,7 @@ import { findModel, rejectUnpriced } from "../request/request.ts";
 import { permitted } from "../request/route.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { streamHeaders } from "../response/pending-response.ts";
+import { storedDialect } from "../turns/stored-dialect.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is
@@ -18,13 +19,13 @@ import { streamHeaders } from "../response/pending-response.ts";
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admitWarmUp(gateway, exchange);
   const { configured, key, keyId } = call;
-  const { request, turn } = await readWithConversation(call, "responses");
+  const { request, turn } = await readWithConversation(call, storedDialect);
   const model = permitted(call, findModel(configured, key, request.modelId));
   rejectUnpriced(key, model);
   const { keeping } = turn;
-  const writer = clientDialect("responses").createStreamWriter({
+  const writer = clientDialect(storedDialect).createStreamWriter({
     source: {
-      dialect: clientDialect("responses"),
+      dialect: clientDialect(storedDialect),
       body: request.quickBody,
       model: model.id,
       nowSeconds: Math.floor(exchange.atMs / 1000),

@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { valueSchema } from "../../dialects/schema/fields.ts";
 import type { Operation } from "../../gateway/exchange/client-call.ts";
-import { errorEnvelopeA, errorEnvelopeB } from "./error-schemas.ts";
+import { operations } from "../../gateway/operations.ts";
 
 const text: JsonObject = { type: "string" };
 const nonNegative: JsonObject = { type: "integer", minimum: 0 };
@@ -100,8 +100,7 @@ const securitySchemes: JsonObject = {
 export function buildComponents(described: readonly Operation[], paths: JsonObject): JsonObject {
   const named: Readonly<Record<string, TSchema>> = {
     ...Object.fromEntries(described.flatMap(({ description }) => Object.entries(description.schemas))),
-    ErrorEnvelopeA: errorEnvelopeA,
-    ErrorEnvelopeB: errorEnvelopeB,
+    ...Object.fromEntries(operations.map(({ errors }) => [errors.schemaName, errors.schema])),
   };
   const text = JSON.stringify(paths);
   const referred = (kind: string, all: JsonObject) =>

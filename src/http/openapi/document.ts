@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { SwitchedRoutes } from "../../base/requests/route-switches.ts";
 import type { ClientOperation } from "../../dialects/contract/client-dialect.ts";
-import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import type { Operation } from "../../gateway/exchange/client-call.ts";
 import { operations } from "../../gateway/operations.ts";
 import { buildComponents } from "./components.ts";
@@ -48,9 +47,6 @@ function document(description: string, described: readonly Operation[]): JsonObj
   };
 }
 
-/** What the interface calls the two formats. */
-const tags: Readonly<Record<ErrorFormat, string>> = { openai: "Format A", anthropic: "Format B" };
-
 function buildPaths(described: readonly Operation[]): JsonObject {
   const byPath = Map.groupBy(described, documentedPath);
   return Object.fromEntries(
@@ -86,7 +82,7 @@ function describe(operation: Operation): JsonObject {
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    tags: [tags[errors]],
+    tags: [errors.title],
     security: securityOf(operation),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request === undefined
@@ -105,8 +101,8 @@ function requestContent({ formFile }: ClientOperation, request: string): JsonObj
 
 const binary = { type: "string", contentMediaType: "application/octet-stream" };
 
-function securityOf({ needsKey, acceptsApiKeyHeader }: Operation): Json {
-  return [...(needsKey ? [] : [{}]), { bearer: [] }, ...(acceptsApiKeyHeader ? [{ headerKey: [] }] : [])];
+function securityOf({ needsKey, keyHeader }: Operation): Json {
+  return [...(needsKey ? [] : [{}]), { bearer: [] }, ...(keyHeader === null ? [] : [{ headerKey: [] }])];
 }
 
 function success({ isUpgrade, errors, headers, description }: Operation): JsonObject {
@@ -115,7 +111,7 @@ function success({ isUpgrade, errors, headers, description }: Operation): JsonOb
   const content: JsonObject = { [responseType]: { schema: reference(response) } };
   if (events !== undefined)
     content["text/event-stream"] = { schema: { type: "string", description: events } };
-  const shown = headerReferences([...requestIdHeaders[errors], ...headers]);
+  const shown = headerReferences([...errors.requestIdHeaders, ...headers]);
   return { "200": { description: summary, headers: shown, content } };
 }
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKinds } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
+import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 
 /** When each code is returned (interface, 7.2). */
 const conditions: Readonly<Record<ErrorCode, string>> = {
@@ -35,12 +35,6 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   internal_error: "Unexpected gateway error.",
 };
 
-/** What the interface calls the two envelopes. */
-const envelopes: Readonly<Record<ErrorFormat, string>> = {
-  openai: "ErrorEnvelopeA",
-  anthropic: "ErrorEnvelopeB",
-};
-
 /** The error responses of an operation, by status, each with the codes that it can carry. */
 export function errorResponses(format: ErrorFormat, codes: readonly ErrorCode[]): JsonObject {
   const byStatus = Map.groupBy(codes, (code) => errorKinds[code].status);
@@ -53,7 +47,7 @@ export function errorResponses(format: ErrorFormat, codes: readonly ErrorCode[])
 function errorResponse(format: ErrorFormat, status: number, codes: readonly ErrorCode[]): JsonObject {
   const schema = {
     allOf: [
-      { $ref: `#/components/schemas/${envelopes[format]}` },
+      { $ref: `#/components/schemas/${format.schemaName}` },
       { properties: { error: { properties: { code: { enum: [...codes] } } } } },
     ],
   };
@@ -65,7 +59,7 @@ function errorResponse(format: ErrorFormat, status: number, codes: readonly Erro
 }
 
 function errorHeaders(format: ErrorFormat, status: number, codes: readonly ErrorCode[]): JsonObject {
-  const names = [...requestIdHeaders[format]];
+  const names = [...format.requestIdHeaders];
   if (status === 429 || status === 503) names.push("Retry-After");
   if (codes.some((code) => errorKinds[code].shouldRetry === false)) names.push("x-should-retry");
   return headerReferences(names);

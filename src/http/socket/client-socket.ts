@@ -289,7 +289,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   #refuse(error: GatewayError, streamId: string | null): void {
-    this.#reply(errorFrame(renderError("openai", error, newId("req_")), streamId));
+    this.#reply(errorFrame(renderError(this.route.errors, error, newId("req_")), streamId));
   }
 
   /** What runs may end, as an error without a stream would end it for its client. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
+import { translateRateLimits } from "../../dialects/errors/rate-limits.ts";
 import { type ForwardedHeaders, pickHeaders } from "../../dialects/headers.ts";
-import { translateRateLimits } from "../../dialects/rate-limit-headers.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Head } from "../../wire/transfer.ts";
 import type { Deployment, Plan } from "../upstream.ts";
@@ -15,7 +15,7 @@ export function shownHeaders(
   const headers = pickResponse(head);
   if (!provider.settings.rateLimitHeaders) return headers;
   const { errorFormat } = clientDialect(plan.clientDialect);
-  return { ...headers, ...translateRateLimits(head, errorFormat, clock.wallMs()) };
+  return { ...headers, ...translateRateLimits(head, errorFormat.rateLimits, clock.wallMs()) };
 }
 
 /**

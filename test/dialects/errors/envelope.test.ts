@@ -3,6 +3,9 @@ import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
 import { renderError } from "../../../src/dialects/errors/envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
+const { errorFormat: openAi } = clientDialect("chat");
+const { errorFormat: anthropic } = clientDialect("messages");
+
 const unknown = {
   sequenceNumber: 0,
   responseId: "resp_failed",
@@ -44,12 +47,12 @@ describe("every error has its status and its type in both formats (C81)", () => 
   for (const [code, status, typeA, typeB, mayRetry] of table) {
     test(code, () => {
       const error = new GatewayError(code, "prompt is too long: no", { param: "messages[0]" });
-      const a = renderError("openai", error, "req_1");
+      const a = renderError(openAi, error, "req_1");
       expect(a.status).toBe(status);
       expect(JSON.parse(a.body)).toEqual({
         error: { message: error.message, type: typeA, code, param: "messages[0]", request_id: "req_1" },
       });
-      const b = renderError("anthropic", error, "req_1");
+      const b = renderError(anthropic, error, "req_1");
       expect(b.status).toBe(status);
       expect(JSON.parse(b.body)).toEqual({
         type: "error",
@@ -68,7 +71,7 @@ test("an overflow is told to native clients in the words and numbers that they l
   const words =
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.";
   const told = (message: string) =>
-    JSON.parse(renderError("anthropic", new GatewayError("context_length_exceeded", message), "r").body).error
+    JSON.parse(renderError(anthropic, new GatewayError("context_length_exceeded", message), "r").body).error
       .message;
   expect(told(words)).toBe("prompt is too long: 130000 tokens > 128000 maximum");
   expect(told("prompt is too long: 5 tokens > 4 maximum")).toBe("prompt is too long: 5 tokens > 4 maximum");
@@ -77,15 +80,15 @@ test("an overflow is told to native clients in the words and numbers that they l
 
 test("a limit says when to come back, and an empty account that it is of no use (C83)", () => {
   const limited = renderError(
-    "anthropic",
+    anthropic,
     new GatewayError("rate_limit_exceeded", "slow", { retryAfterSeconds: 7 }),
     "r",
   );
   expect(limited.headers["retry-after"]).toBe("7");
   expect(
-    renderError("openai", new GatewayError("service_unavailable", "busy"), "r").headers["retry-after"],
+    renderError(openAi, new GatewayError("service_unavailable", "busy"), "r").headers["retry-after"],
   ).toBe("1");
-  const broke = renderError("anthropic", new GatewayError("insufficient_credit", "empty"), "r");
+  const broke = renderError(anthropic, new GatewayError("insufficient_credit", "empty"), "r");
   expect(broke.headers).not.toContainKey("retry-after");
   expect(broke.headers["x-should-retry"]).toBe("false");
   expect(inBand("responses", new GatewayError("limit_reached", "used up"))).toContain(
@@ -95,7 +98,7 @@ test("a limit says when to come back, and an empty account that it is of no use 
 
 test("a bad key is refused in the client's own format, once and for all (C84)", () => {
   const error = new GatewayError("invalid_credentials", "The key is not known.");
-  for (const format of ["openai", "anthropic"] as const) {
+  for (const format of [openAi, anthropic]) {
     const refused = renderError(format, error, "r");
     expect(refused.status).toBe(401);
     expect(refused.headers["x-should-retry"]).toBe("false");

@@ -134,7 +134,7 @@ function resultOf<Result>(run: () => Result): Result | GatewayError {
 }
 
 function verdict(kind: RequestKind, body: JsonObject) {
-  return resultOf(() => validateRequest(kind, body, { anthropicBeta: true }));
+  return resultOf(() => validateRequest(kind, body, { hasBetas: true }));
 }
 
 /** The same values of the same names in the same order, but for long texts further inside. */

@@ -131,7 +131,7 @@ describe("a client that uses functions", () => {
   });
 
   test("passes the check of its body", () => {
-    expect(() => validateRequest("chat", { model: "m", ...body }, { anthropicBeta: false })).not.toThrow();
+    expect(() => validateRequest("chat", { model: "m", ...body }, { hasBetas: false })).not.toThrow();
   });
 
   test("is told which message names no function", () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { mayBeForeign } from "../../../src/dialects/reasoning/foreign-reasoning.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 
@@ -14,7 +13,7 @@ const question = { role: "user", content: "Fog?" };
 /** The body that goes up, and the field that is reported as dropped. */
 function stripForeignReasoning(dialect: ClientDialectName, body: JsonObject) {
   const { stripForeignReasoning: strip, fieldNames } = clientDialect(dialect);
-  const stripped = strip === null ? body : strip(body);
+  const stripped = strip(body);
   return { body: stripped, dropped: stripped === body ? null : fieldNames.reasoning };
 }
 
@@ -28,7 +27,7 @@ describe("a conversation for Anthropic", () => {
       messages: [question, { role: "assistant", content: [foreign, own, call] }, result],
       thinking: { type: "adaptive" },
     };
-    expect(mayBeForeign(bytesOf(body))).toBe(true);
+    expect(clientDialect("messages").mayHoldForeignReasoning(bytesOf(body))).toBe(true);
     expect(stripForeignReasoning("messages", body)).toEqual({
       body: { ...body, messages: [question, { role: "assistant", content: [own, call] }, result] },
       dropped: "thinking",
@@ -46,7 +45,7 @@ describe("a conversation for Anthropic", () => {
     const mixed = { type: "text", text: "Fog.", citations: [cite("slu1."), cite("EqQB")] };
     const translated = { type: "text", text: "Still.", citations: [cite("slu1.")] };
     const body = { messages: [question, { role: "assistant", content: [mixed, translated] }, question] };
-    expect(mayBeForeign(bytesOf(body))).toBe(true);
+    expect(clientDialect("messages").mayHoldForeignReasoning(bytesOf(body))).toBe(true);
     const kept = [
       { type: "text", text: "Fog.", citations: [cite("EqQB")] },
       { type: "text", text: "Still." },
@@ -78,7 +77,7 @@ describe("a conversation for Anthropic", () => {
       messages: [question, { role: "assistant", content }, result, question, question],
       thinking: { type: "enabled", budget_tokens: 2000 },
     });
-    expect(mayBeForeign(bytesOf(body([call])))).toBe(true);
+    expect(clientDialect("messages").mayHoldForeignReasoning(bytesOf(body([call])))).toBe(true);
     expect(stripForeignReasoning("messages", body([call]))).toEqual({
       body: { ...body([call]), thinking: { type: "disabled" } },
       dropped: "thinking",
@@ -110,5 +109,5 @@ describe("a conversation for OpenAI", () => {
 test("a body that only speaks of envelopes is left alone", () => {
   const body = { messages: [{ role: "user", content: [{ type: "text", text: `"${envelope}"` }] }] };
   expect(stripForeignReasoning("messages", body)).toEqual({ body, dropped: null });
-  expect(mayBeForeign(bytesOf({ messages: [question] }))).toBe(false);
+  expect(clientDialect("messages").mayHoldForeignReasoning(bytesOf({ messages: [question] }))).toBe(false);
 });

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { MeteredRouteName } from "../../../src/dialects/metered/registry.ts";
 import { type RequestKind, requestSchemaOf, validateRequest } from "../../../src/dialects/request-kinds.ts";
 
-const options = { anthropicBeta: false };
+const options = { hasBetas: false };
 
 /** Wherever a field stands, what is around it in a valid body. */
 const bodies: Readonly<

@@ -4,6 +4,7 @@ import { newId } from "../../../base/id.ts";
 import { keyModes, modeOrigins } from "../../../base/key-attributes.ts";
 import { nanoPerCredit } from "../../../base/money/money.ts";
 import { renderError } from "../../../dialects/errors/envelope.ts";
+import { clientDialect } from "../../../dialects/registry.ts";
 import { signInOver } from "../../../gateway/admission/admit.ts";
 import { tightestCap } from "../../../gateway/endpoints/usage-summary.ts";
 import { hasKeyForm } from "../../../keys/secret.ts";
@@ -47,7 +48,11 @@ async function admitted(deps: AdminDeps, mode: KeyMode, request: Request, answer
     return await answer({ deps, request, signIn: token.signIn });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { status, headers, body } = renderError("anthropic", error, newId("req_"));
+    const { status, headers, body } = renderError(
+      clientDialect("messages").errorFormat,
+      error,
+      newId("req_"),
+    );
     return new Response(body, { status, headers });
   }
 }

@@ -82,10 +82,10 @@ export const messagesResponse = Type.Object({
 
 export const countTokensResponse = Type.Object({ input_tokens: tokenCount }, { additionalProperties: false });
 
-export function requestSchema({ anthropicBeta }: ValidationOptions): TSchema {
-  return anthropicBeta ? betaMessagesRequest : messagesRequest;
+export function requestSchema({ hasBetas }: ValidationOptions): TSchema {
+  return hasBetas ? betaMessagesRequest : messagesRequest;
 }
 
-export function countTokensSchema({ anthropicBeta }: ValidationOptions): TSchema {
-  return anthropicBeta ? betaCountTokensRequest : countTokensRequest;
+export function countTokensSchema({ hasBetas }: ValidationOptions): TSchema {
+  return hasBetas ? betaCountTokensRequest : countTokensRequest;
 }

@@ -3,12 +3,12 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../contract/client-dialect.ts";
-import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
+import { anthropicErrors } from "./error-format.ts";
 import { signatureOf, writeUsage } from "./response-out.ts";
 
 interface Block {
@@ -190,7 +190,7 @@ export function inBandError(
   { hasBegun, usage }: Pick<StreamPosition, "hasBegun" | "usage">,
 ): string {
   const charged = usage === null || !hasBegun ? "" : usageFrame(usage);
-  return charged + namedFrame("error", JSON.stringify(errorBody("anthropic", error, requestId)));
+  return charged + namedFrame("error", JSON.stringify(anthropicErrors.body(error, requestId)));
 }
 
 function usageFrame(usage: Usage): string {

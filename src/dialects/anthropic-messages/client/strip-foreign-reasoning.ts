@@ -2,8 +2,27 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, type TurnPart } from "../../ir/current-turn.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type ClaudeStep, mustNotThink } from "../../reasoning/claude-steps.ts";
-import { hasSignature, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import {
+  hasSignature,
+  holds,
+  isCompacted,
+  isForeignReasoning,
+  mayHoldEnvelope,
+} from "../../reasoning/foreign-reasoning.ts";
 import { stripForeignCitations } from "../citations.ts";
+
+/** What asks for thinking in the middle of a turn, which may be another model's. */
+const budget = Buffer.from('"budget_tokens"');
+const toolResult = Buffer.from('"tool_result"');
+
+export function mayHoldForeignReasoning(bytes: Uint8Array): boolean {
+  return mayHoldEnvelope(bytes) || (holds(bytes, budget) && holds(bytes, toolResult));
+}
+
+/** A compacted conversation. */
+export function holdsState(body: JsonObject): boolean {
+  return objectsOf(body["messages"]).some(({ content }) => objectsOf(content).some(isCompacted));
+}
 
 /**
  * Returns the same body if there is nothing to strip. Strips other providers' citations along with their reasoning.

@@ -16,9 +16,7 @@ export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
 function readTool(tool: JsonObject, path: string): IrTool {
   const type = stringOf(tool["type"]) ?? "custom";
   if (type === "custom") return readFunction(tool, path);
-  return (
-    knownTool(type, stringOf(tool["name"])) ?? readHosted(tool, { dialect: "messages", name: type, path })
-  );
+  return knownTool(type, stringOf(tool["name"])) ?? readHosted(tool, { name: type, path });
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {

@@ -18,7 +18,7 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   for (const message of request.messages) {
     const blocks: readonly Block[] = message.blocks;
     const content = blocks.flatMap((block) => writeBlock(block, dropped));
-    if (message.role !== "system" && message.name !== undefined) dropped.add("messages[].name");
+    if (message.role !== "system" && message.name !== undefined) dropped.addNamed("messageName");
     if (content.length > 0)
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
   }
@@ -71,7 +71,7 @@ function writeResult(result: IrToolResult): JsonObject {
 function writeReasoning({ parts, signature }: IrReasoning, dropped: DroppedFields): JsonObject[] {
   if (signature?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: signature.data }];
   if (signature?.maker !== "anthropic") {
-    dropped.add(dropped.names.reasoning);
+    dropped.addNamed("reasoning");
     return [];
   }
   return [{ type: "thinking", thinking: parts.join(""), signature: signature.signature }];

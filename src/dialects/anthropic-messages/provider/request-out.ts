@@ -62,7 +62,7 @@ function writeSystem(request: IrRequest): JsonObject[] {
 function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonObject[] {
   if (tool.type !== "function") return [];
   const strict = tool.strict === true && takesOutputFormat(target);
-  if (tool.strict === true && !strict) dropped.add("strict");
+  if (tool.strict === true && !strict) dropped.addNamed("strict");
   const written: JsonObject = {
     name: tool.name,
     ...(tool.description === null ? {} : { description: tool.description }),
@@ -78,7 +78,7 @@ function writeSearch(request: IrRequest, target: Target, dropped: DroppedFields)
   if (search === null || target.webSearches === undefined) return [];
   const { allowedDomains, blockedDomains, location } = search;
   const isLimited = allowedDomains.length > 0;
-  if (isLimited && blockedDomains.length > 0) dropped.add("tools[].blocked_domains");
+  if (isLimited && blockedDomains.length > 0) dropped.addNamed("blockedDomains");
   return [
     {
       type: "web_search_20250305",
@@ -96,7 +96,7 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
   const choice = request.toolChoice;
   // Models that always think cannot be forced to call a tool.
   if (isForced(request) && !mayDisableThinking(modelName(target))) {
-    dropped.add("tool_choice");
+    dropped.addNamed("toolChoice");
     body["tool_choice"] = { type: "auto", ...single };
   } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };
   else if (choice?.type === "hosted") body["tool_choice"] = { type: "tool", name: searchName, ...single };
@@ -116,17 +116,17 @@ function addIdentity(body: JsonObject, request: IrRequest): void {
 function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   if (request.serviceTier === "auto") body["service_tier"] = "auto";
   else if (request.serviceTier === "default") body["service_tier"] = "standard_only";
-  else if (request.serviceTier !== null) dropped.add("service_tier");
+  else if (request.serviceTier !== null) dropped.addNamed("serviceTier");
 }
 
 /** What Claude has no place for, in Messages and in Converse. */
 export function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null) {
-    dropped.add(dropped.names.formatDescription);
+    dropped.addNamed("formatDescription");
   }
-  if (requestsImageDetail(request)) dropped.add(dropped.names.imageDetail);
-  if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
-  if (request.verbosity !== null) dropped.add("verbosity");
-  if (request.store !== null) dropped.add("store");
-  if (request.metadata !== null) dropped.add("metadata");
+  if (requestsImageDetail(request)) dropped.addNamed("imageDetail");
+  if (request.identity.promptCacheKey !== null) dropped.addNamed("promptCacheKey");
+  if (request.verbosity !== null) dropped.addNamed("verbosity");
+  if (request.store !== null) dropped.addNamed("store");
+  if (request.metadata !== null) dropped.addNamed("metadata");
 }

@@ -34,7 +34,7 @@ export function writeThinking(
   if (reasoning === null) return {};
   const style = claudeThinking(target);
   if (style === "none") {
-    if (!isUnwanted(reasoning)) dropped.add(dropped.names.effort);
+    if (!isUnwanted(reasoning)) dropped.addNamed("effort");
     return {};
   }
   if (isUnwanted(reasoning)) {
@@ -42,7 +42,7 @@ export function writeThinking(
     return disabling ? { thinking: { type: "disabled" } } : {};
   }
   if (isForced(request) && mayDisableThinking(modelName(target))) {
-    dropped.add(dropped.names.effort);
+    dropped.addNamed("effort");
     return {};
   }
   return style === "adaptive" ? adaptive(reasoning) : extended(request, reasoning, maxTokens);
@@ -118,9 +118,9 @@ export function takenSampling(
   const { temperature, topP, topK } = sampling;
   const isFree = takesSampling(target) && !thinks;
   const takesTopP = isFree && (temperature === null || !isClaude);
-  if (temperature !== null && !isFree) dropped.add("temperature");
-  if (topP !== null && !takesTopP) dropped.add("top_p");
-  if (topK !== null && !isFree) dropped.add("top_k");
+  if (temperature !== null && !isFree) dropped.addNamed("temperature");
+  if (topP !== null && !takesTopP) dropped.addNamed("topP");
+  if (topK !== null && !isFree) dropped.addNamed("topK");
   return {
     temperature: temperature !== null && isFree ? Math.min(Math.max(temperature, 0), 1) : null,
     topP: takesTopP ? topP : null,

@@ -26,7 +26,7 @@ export function writeMessages(
     const message = inOrderOfCalls(unordered, callIds);
     if (message.role === "assistant")
       callIds = message.blocks.flatMap((block) => (block.type === "tool_call" ? [block.id] : []));
-    if (message.role !== "system" && message.name !== undefined) dropped.add("messages[].name");
+    if (message.role !== "system" && message.name !== undefined) dropped.addNamed("messageName");
     const role = message.role === "assistant" ? "assistant" : "user";
     const content = writeBlocks(message, writer, dropped);
     const last = turns.at(-1);
@@ -95,7 +95,7 @@ function writeReasoning({ parts, signature }: IrReasoning, dropped: DroppedField
   if (signature?.maker === "anthropic-redacted")
     return [{ reasoningContent: { redactedContent: signature.data } }];
   if (signature?.maker !== "anthropic") {
-    dropped.add(dropped.names.reasoning);
+    dropped.addNamed("reasoning");
     return [];
   }
   const reasoningText = { text: parts.join(""), signature: signature.signature };

@@ -68,7 +68,7 @@ function writeTool(
 ): JsonObject[] {
   if (tool.type !== "function") return [];
   const strict = tool.strict === true && takesOutputFormat(target);
-  if (tool.strict === true && !strict) dropped.add("strict");
+  if (tool.strict === true && !strict) dropped.addNamed("strict");
   const hasDescription = tool.description !== null && tool.description.trim() !== "";
   const toolSpec: JsonObject = {
     name: tool.name,
@@ -82,10 +82,10 @@ function writeTool(
 }
 
 function toolChoice(request: IrRequest, family: ModelFamily, dropped: DroppedFields): JsonObject {
-  if (request.parallelToolCalls === false) dropped.add("parallel_tool_calls");
+  if (request.parallelToolCalls === false) dropped.addNamed("singleCall");
   const choice = request.toolChoice;
   if (isForced(request) && !canBeForced(family)) {
-    dropped.add("tool_choice");
+    dropped.addNamed("toolChoice");
     return {};
   }
   if (choice?.type === "tool") return { toolChoice: { tool: { name: choice.name } } };
@@ -113,7 +113,7 @@ function addModelFields(
   const stopSequences = takenStops(request, dropped);
   if (topK !== null && isClaude) extra["top_k"] = topK;
   else if (topK !== null && family === "nova") extra["inferenceConfig"] = { topK };
-  else if (topK !== null) dropped.add("top_k");
+  else if (topK !== null) dropped.addNamed("topK");
   const inferenceConfig = {
     ...(maxTokens === null ? {} : { maxTokens }),
     ...(temperature === null ? {} : { temperature }),
@@ -153,7 +153,7 @@ function otherFields(request: IrRequest, family: ModelFamily, dropped: DroppedFi
   if (family === "nova" && effort === "none") return { reasoningConfig: { type: "disabled" } };
   if (family === "nova")
     return { reasoningConfig: { type: "enabled", maxReasoningEffort: novaEfforts[effort] ?? "high" } };
-  if (effort !== "none") dropped.add(dropped.names.effort);
+  if (effort !== "none") dropped.addNamed("effort");
   return {};
 }
 
@@ -162,6 +162,6 @@ function tierOf(tier: string): string {
 }
 
 function dropIdentity({ identity }: IrRequest, dropped: DroppedFields): void {
-  if (identity.user !== null) dropped.add(dropped.names.user);
-  if (identity.safetyIdentifier !== null) dropped.add("safety_identifier");
+  if (identity.user !== null) dropped.addNamed("user");
+  if (identity.safetyIdentifier !== null) dropped.addNamed("safetyIdentifier");
 }

@@ -53,7 +53,7 @@ class ContentsWriter {
   }
 
   write(message: IrMessage, index: number): void {
-    if (message.role !== "system" && message.name !== undefined) this.#dropped.add("messages[].name");
+    if (message.role !== "system" && message.name !== undefined) this.#dropped.addNamed("messageName");
     switch (message.role) {
       case "system":
         for (const block of message.blocks) this.#say("user", writeContent(block, this.#target));
@@ -71,7 +71,7 @@ class ContentsWriter {
     if (this.#calls.length > 0) this.#answer([]);
     while (this.contents.at(-1)?.role === "model") {
       this.contents.pop();
-      this.#dropped.add("prefill");
+      this.#dropped.addNamed("prefill");
     }
   }
 
@@ -103,7 +103,7 @@ class ContentsWriter {
     for (const block of message.blocks) {
       if (block.type === "reasoning") {
         // Gemini needs no thoughts back, only signatures; what others thought is lost.
-        if (block.signature?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
+        if (block.signature?.maker !== "google") this.#dropped.addNamed("reasoning");
       } else if (block.type !== "tool_call") {
         this.#say("model", block.text === "" ? [] : [{ text: block.text }]);
       } else {

@@ -17,7 +17,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const contents = writeContents(request.messages, target, dropped);
   // Without a system instruction, or without anything else, the instructions are the user's.
   if (system.length > 0 && (isGemma(target) || contents.length === 0)) prepend(contents, system.splice(0));
-  if (contents.length === 0) reject("messages", "must have a user message");
+  if (contents.length === 0) reject(dropped.names.turns, "must have a user message");
   const body: JsonObject = {};
   if (system.length > 0) body["systemInstruction"] = { parts: system };
   body["contents"] = contents;
@@ -49,24 +49,24 @@ function addTier(body: JsonObject, request: IrRequest, target: Target, dropped: 
   const requested = request.serviceTier;
   if (requested === null || requested === "auto") return;
   const tier = takesServiceTier(target) ? tiers[requested] : undefined;
-  if (tier === undefined) dropped.add("service_tier");
+  if (tier === undefined) dropped.addNamed("serviceTier");
   else body["serviceTier"] = tier;
 }
 
 function addLabels(body: JsonObject, { metadata }: IrRequest, target: Target, dropped: DroppedFields): void {
   if (metadata === null) return;
   if (takesLabels(target)) body["labels"] = metadata;
-  else dropped.add("metadata");
+  else dropped.addNamed("metadata");
 }
 
 function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
-  if (user !== null) dropped.add(dropped.names.user);
-  if (safetyIdentifier !== null) dropped.add("safety_identifier");
-  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
-  if (request.verbosity !== null) dropped.add("verbosity");
-  if (request.store !== null) dropped.add("store");
-  if (requestsImageDetail(request)) dropped.add(dropped.names.imageDetail);
+  if (user !== null) dropped.addNamed("user");
+  if (safetyIdentifier !== null) dropped.addNamed("safetyIdentifier");
+  if (promptCacheKey !== null) dropped.addNamed("promptCacheKey");
+  if (request.verbosity !== null) dropped.addNamed("verbosity");
+  if (request.store !== null) dropped.addNamed("store");
+  if (requestsImageDetail(request)) dropped.addNamed("imageDetail");
 }
 
 const maxStops = 5;
@@ -124,7 +124,7 @@ function addTools(body: JsonObject, request: IrRequest, target: Target, dropped:
     functions.some((tool) => tool.strict === true),
   );
   if (config !== null) body["toolConfig"] = { functionCallingConfig: config };
-  if (request.parallelToolCalls === false) dropped.add(dropped.names.singleCall);
+  if (request.parallelToolCalls === false) dropped.addNamed("singleCall");
 }
 
 function declarationOf(

@@ -14,7 +14,7 @@ export function writeThinking(
   if (reasoning === null) return null;
   const thinking = thinkingOf(target);
   if (thinking.style === "none") {
-    if (effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
+    if (effortOf(reasoning) !== "none") dropped.addNamed("effort");
     return null;
   }
   const config: JsonObject = {};

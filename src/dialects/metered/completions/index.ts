@@ -15,6 +15,7 @@ import {
   type MeteredResponse,
   type MeteredRoute,
   maxTokenIds,
+  meteredDialect,
   openAiFormat,
   type RequestedForm,
 } from "../route.ts";
@@ -110,6 +111,7 @@ const sharedByBothRoutes = {
   prices: ["input", "output"],
   check: rejectUncountable,
   streams: {
+    dialect: meteredDialect,
     createReader: () => new ChatStreamReader(null),
     takesUsageOption: true,
   },

@@ -1,13 +1,14 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { isTokenCount } from "../../usage/reported-usage.ts";
+import { meteredDialect } from "../route.ts";
 import { dimensionsOf, dropOthers, inputTypeOf, rejectDimensions, textsOf } from "./request.ts";
 import { type Vector, vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
 
 /** https://docs.cohere.com/reference/embed: it bills tokens, and images by the piece. */
 export const cohereEmbeddings = writtenFormat(
   {
-    dialect: "chat",
+    dialect: meteredDialect,
     method: () => "embed",
     maxInputs: () => 96,
     write: (body, { model }, dropped) => ({ model, ...cohereTexts(body, dropped) }),

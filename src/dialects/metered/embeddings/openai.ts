@@ -3,13 +3,19 @@ import { isObject, type Json, type JsonObject, tryParse } from "../../../base/js
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";
 import { inputUsage, isTokenCount } from "../../usage/reported-usage.ts";
-import type { MeteredFormat, MeteredReading, MeteredResponse, RequestedForm } from "../route.ts";
+import {
+  type MeteredFormat,
+  type MeteredReading,
+  type MeteredResponse,
+  meteredDialect,
+  type RequestedForm,
+} from "../route.ts";
 import { dimensionsOf } from "./request.ts";
 import { byIndex, floatBytes, isLength, mergeVectors, vectorsOf, wantsBase64 } from "./vectors.ts";
 
 /** OpenAI and Azure, which give vectors in either form. https://platform.openai.com/docs/api-reference/embeddings */
 export const openAiEmbeddings: MeteredFormat = {
-  dialect: "chat",
+  dialect: meteredDialect,
   method: () => "embeddings",
   takesTokenIds: true,
   pass: passOpenAi,
@@ -18,7 +24,7 @@ export const openAiEmbeddings: MeteredFormat = {
 
 /** Other servers of that shape. Many do not support base64, so floats are requested. */
 export const compatibleEmbeddings: MeteredFormat = {
-  dialect: "chat",
+  dialect: meteredDialect,
   method: () => "embeddings",
   maxInputs: ({ quirks }) =>
     quirks.includes("inputs_32") ? 32 : quirks.includes("inputs_1000") ? 1000 : Number.POSITIVE_INFINITY,

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { pathOf } from "../../names/name-path.ts";
+import { pathOf } from "../../json/name-path.ts";
 
 /** Groq's, Mistral's and Fireworks's names for sound that the provider fetches, and whatever else is one for an address. */
 const addressName = /ur[il]s?(?:\[\d*\])?$/i;

@@ -83,7 +83,7 @@ function searchOptions(body: JsonObject): IrTool[] {
   const { approximate, ...common } = location ?? {};
   const place = location && { ...common, ...objectOf(approximate) };
   const search = readSearch(options, place, `${field}.`);
-  return [{ type: "hosted", dialect: "chat", name: searchName, path: field, search }];
+  return [{ type: "hosted", name: searchName, path: field, shownAs: field, search }];
 }
 
 function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
@@ -94,7 +94,7 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
     return { ...read, ...cacheOf(named), ...cacheOf(tool) };
   }
   if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
-  return readHosted(tool, { dialect: "chat", name: type, path });
+  return readHosted(tool, { name: type, path });
 }
 
 /** Some clients leave the type out, and chat providers take that. */

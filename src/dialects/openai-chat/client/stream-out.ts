@@ -2,9 +2,9 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../../contract/client-dialect.ts";
-import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
+import { openAiErrors } from "../../openai/error-format.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { addSignature, signatureFor } from "../call-signature.ts";
@@ -149,5 +149,5 @@ export class ChatStreamWriter implements StreamWriter {
 }
 
 export function inBandError(error: GatewayError, requestId: string): string {
-  return `data: ${JSON.stringify(errorBody("openai", error, requestId))}\n\n`;
+  return `data: ${JSON.stringify(openAiErrors.body(error, requestId))}\n\n`;
 }

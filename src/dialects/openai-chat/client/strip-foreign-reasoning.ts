@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { listOf } from "../../json/json-fields.ts";
+import { listOf, objectsOf } from "../../json/json-fields.ts";
 import { isReasoningEnvelope } from "../../reasoning/reasoning-envelope.ts";
 import { signatureIn } from "../call-signature.ts";
 
@@ -22,6 +22,13 @@ function cleanCall(call: Json): Json {
   if (!holdsEnvelope(call)) return call;
   const { extra_content: _, ...rest } = call;
   return rest;
+}
+
+/** A call that can only be continued with its signature. */
+export function holdsState(body: JsonObject): boolean {
+  return objectsOf(body["messages"]).some(({ tool_calls: calls }) =>
+    objectsOf(calls).some((call) => signatureIn(call) !== null),
+  );
 }
 
 function holdsEnvelope(call: Json): call is JsonObject {

@@ -96,7 +96,7 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
     else if (block.type === "refusal") refusal += block.text;
     else if (addDetails(block, target, details)) continue;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
-    else if (!isOwnSignature(block, target)) dropped.add(dropped.names.reasoning);
+    else if (!isOwnSignature(block, target)) dropped.addNamed("reasoning");
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
   const written = named("assistant", message.name, texts.length === 0 ? null : writeContent(texts, target));

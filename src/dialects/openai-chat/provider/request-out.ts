@@ -86,7 +86,7 @@ function addReasoning(body: JsonObject, request: IrRequest, target: Target, drop
   const effort = effortFor(request, target);
   if (effort !== null) body["reasoning_effort"] = effort;
   else if (effortOf(reasoning) === "none" ? mayReason(target) : !reasons(target)) {
-    dropped.add(dropped.names.effort);
+    dropped.addNamed("effort");
   }
 }
 
@@ -119,14 +119,14 @@ function addIdentity(body: JsonObject, request: IrRequest, target: Target): void
 /** Other providers may reject OpenAI's own fields, so they are dropped. */
 function addUser(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { user, safetyIdentifier, promptCacheKey } = request.identity;
-  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
-  if (request.serviceTier !== null) dropped.add("service_tier");
-  if (request.verbosity !== null) dropped.add("verbosity");
-  if (request.store !== null) dropped.add("store");
-  if (request.metadata !== null) dropped.add("metadata");
+  if (promptCacheKey !== null) dropped.addNamed("promptCacheKey");
+  if (request.serviceTier !== null) dropped.addNamed("serviceTier");
+  if (request.verbosity !== null) dropped.addNamed("verbosity");
+  if (request.store !== null) dropped.addNamed("store");
+  if (request.metadata !== null) dropped.addNamed("metadata");
   const person = safetyIdentifier ?? user;
   if (person === null) return;
-  if (hasQuirk(target, "no_user")) dropped.add("user");
+  if (hasQuirk(target, "no_user")) dropped.addNamed("user");
   else body["user"] = hashedIfLong(person);
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { listOf } from "../../json/json-fields.ts";
-import { hasSignature, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { listOf, objectsOf } from "../../json/json-fields.ts";
+import { hasSignature, isCompacted, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
@@ -17,6 +17,11 @@ export function stripSignedReasoning(body: JsonObject): JsonObject {
   const input = listOf(body["input"]);
   const kept = input.filter((item) => !hasSignature(item, "reasoning", "encrypted_content"));
   return kept.length === input.length ? body : { ...body, input: kept.map(withoutId) };
+}
+
+/** A stored conversation, or a compacted one. */
+export function holdsState({ previous_response_id: parent, conversation, input }: JsonObject): boolean {
+  return parent != null || conversation != null || objectsOf(input).some(isCompacted);
 }
 
 const ofAnswers: ReadonlySet<Json> = new Set(["message", "function_call", "custom_tool_call"]);

@@ -77,7 +77,7 @@ function readTool(
       return [readToolSearch(tool, description, path)];
     default:
       if (typeof type !== "string") reject(`${path}.type`, "must be a string");
-      return [readHosted(tool, { dialect: "responses", name: type, path })];
+      return [readHosted(tool, { name: type, path })];
   }
 }
 
@@ -93,7 +93,7 @@ function introduced(tools: readonly IrTool[], introduction: string): IrTool[] {
 
 function readToolSearch(tool: JsonObject, description: string | null, path: string): IrTool {
   if (tool["execution"] !== "client") {
-    return { type: "hosted", dialect: "responses", name: toolSearchName, path };
+    return readHosted({}, { name: toolSearchName, path });
   }
   const read = functionTool(toolSearchName, description, objectOf(tool["parameters"]));
   return { ...read, kind: "tool_search" };

@@ -2,6 +2,7 @@ import { asBuffer } from "../../../base/bytes.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ItemsField } from "../../contract/client-dialect.ts";
 import {
   closeBrace,
   closeBracket,
@@ -32,9 +33,6 @@ export function sizeOf(items: readonly TurnItem[]): number {
 }
 
 const encoder = new TextEncoder();
-
-/** Where a request has its items. */
-export type ItemsField = "input" | "items";
 
 /** The items of a request. A text is one message of the user. */
 export function inputItems(body: Uint8Array, field: ItemsField): readonly TurnItem[] {

@@ -55,7 +55,7 @@ class InputWriter {
   }
 
   write(message: IrMessage): void {
-    if (message.role !== "system" && message.name !== undefined) this.#dropped.add("messages[].name");
+    if (message.role !== "system" && message.name !== undefined) this.#dropped.addNamed("messageName");
     switch (message.role) {
       case "system":
         this.items.push(developerItem(message.blocks, this.#target));
@@ -98,7 +98,7 @@ class InputWriter {
 
   #writeReasoning(block: IrReasoning): void {
     const item = reasoningOf(block, this.#target);
-    if (item === null) this.#dropped.add(this.#dropped.names.reasoning);
+    if (item === null) this.#dropped.addNamed("reasoning");
     else this.#push(item);
   }
 

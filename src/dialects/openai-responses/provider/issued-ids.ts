@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { objectsOf } from "../../json/json-fields.ts";
-import { lacksContent } from "../../names/stored-items.ts";
 import { IdCollector } from "../../provider-response/id-collector.ts";
+import { lacksContent } from "../stored-items.ts";
 
 /**
  * A response that the provider does not store cannot be referred to, nor can its items: neither where the provider was asked not to store

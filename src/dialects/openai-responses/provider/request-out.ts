@@ -24,7 +24,7 @@ import { developerItem, writeInput } from "./input-out.ts";
 const minOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
-  if (request.stop.length > 0) dropped.add(dropped.names.stop);
+  if (request.stop.length > 0) dropped.addNamed("stop");
   const conversation = writeConversation(request, target, dropped);
   if (takesCacheBreakpoints(target)) limitBreakpoints(conversation.input, request, dropped);
   else dropCacheMarks(request, dropped);
@@ -90,10 +90,10 @@ function writeReasoning(
   if (settings === null) return {};
   const isOff = effort === "none" && declared(target, "effort_none") === true;
   if (!reasons(target) && !isOff) {
-    if (effort !== "none") dropped.add(dropped.names.effort);
+    if (effort !== "none") dropped.addNamed("effort");
     return {};
   }
-  if (effort === null && effortOf(settings) === "none") dropped.add(dropped.names.effort);
+  if (effort === null && effortOf(settings) === "none") dropped.addNamed("effort");
   const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
   const reasoning: JsonObject = {
     ...(effort === null ? {} : { effort }),
@@ -134,7 +134,7 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
 
 function writeSearch(search: IrWebSearch, dropped: DroppedFields): JsonObject {
   const { allowedDomains, blockedDomains, location } = search;
-  if (blockedDomains.length > 0) dropped.add("tools[].blocked_domains");
+  if (blockedDomains.length > 0) dropped.addNamed("blockedDomains");
   return {
     type: searchName,
     ...(allowedDomains.length > 0 ? { filters: { allowed_domains: [...allowedDomains] } } : {}),

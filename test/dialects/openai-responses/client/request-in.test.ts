@@ -240,7 +240,7 @@ describe("tools", () => {
       tools: [{ type: "web_search" }, { type: "tool_search", execution: "client", parameters }],
     });
     expect(request.tools).toMatchObject([
-      { type: "hosted", dialect: "responses", name: "web_search", path: "tools[0]" },
+      { type: "hosted", name: "web_search", path: "tools[0]", shownAs: "tools.web_search" },
       { type: "function", kind: "tool_search", name: "tool_search", schema: parameters },
     ]);
   });

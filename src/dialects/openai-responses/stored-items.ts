@@ -1,10 +1,37 @@
 import { tableOf } from "../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ReferenceKind, StoredReference } from "../contract/body-names.ts";
+import { idsIn } from "../json/ids-in.ts";
 
 /**
  * Items of a Responses conversation that refer to what the provider has stored. A provider looks an item up by its id if the
  * item lacks its content, whatever its type is.
  */
+
+const none: readonly StoredReference[] = [];
+
+/** Items that are given by their ids only, and approvals of calls that are not in the request. */
+export function storedReferences({ input }: JsonObject): readonly StoredReference[] {
+  if (!Array.isArray(input)) return none;
+  const found: StoredReference[] = [];
+  const refer = (kind: ReferenceKind, id: Json | undefined, ...steps: readonly (string | number)[]) => {
+    for (const each of idsIn(id, ["input", ...steps])) found.push({ ...each, kind });
+  };
+  for (const [index, item] of input.entries()) {
+    if (!isObject(item) || item["type"] === "item_reference") continue;
+    if (isItemReference(item)) refer("conversation", item["id"], index, "id");
+    else if (lacksContent(item)) refer("item", item["id"], index, "id");
+  }
+  let sent: ReadonlySet<Json | undefined> | null = null;
+  for (const [index, item] of input.entries()) {
+    const id = isObject(item) ? item["approval_request_id"] : null;
+    if (id == null || id === "") continue;
+    // An approval of a call that is not in the request is of one that the provider keeps.
+    sent ??= new Set(input.map((other) => (isObject(other) ? other["id"] : null)));
+    if (!sent.has(id)) refer("item", id, index, "approval_request_id");
+  }
+  return found;
+}
 
 /** A reference and nothing else: of that type, or with neither a type nor a role: both are optional. */
 export function isItemReference(item: Json | undefined): item is JsonObject {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
-import { isItemReference, lacksContent } from "../../../src/dialects/names/stored-items.ts";
+import { isItemReference, lacksContent } from "../../../src/dialects/openai-responses/stored-items.ts";
 
 const nothing: readonly (Json | undefined)[] = [undefined, null, "", [], {}];
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { translateRateLimits } from "../../src/dialects/rate-limit-headers.ts";
+import {
+  anthropicLimits,
+  openAiLimits,
+  translateRateLimits,
+} from "../../../src/dialects/errors/rate-limits.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 
@@ -25,11 +29,11 @@ describe("a provider's rate-limit headers have the names of the client's vendor 
   };
 
   test.each([
-    ["OpenAI's for Anthropic's clients", openAi, "anthropic", anthropic],
-    ["Anthropic's for OpenAI's clients", anthropic, "openai", inSeconds],
-    ["each for its own", anthropic, "anthropic", anthropic],
-  ] as const)("%s", (_, given, format, expected) => {
-    expect(translateRateLimits(new Headers(given), format, nowMs)).toEqual(expected);
+    ["OpenAI's for Anthropic's clients", openAi, anthropicLimits, anthropic],
+    ["Anthropic's for OpenAI's clients", anthropic, openAiLimits, inSeconds],
+    ["each for its own", anthropic, anthropicLimits, anthropic],
+  ] as const)("%s", (_, given, form, expected) => {
+    expect(translateRateLimits(new Headers(given), form, nowMs)).toEqual(expected);
   });
 
   test("what is malformed is left out", () => {
@@ -39,8 +43,8 @@ describe("a provider's rate-limit headers have the names of the client's vendor 
       "anthropic-ratelimit-tokens-reset": "tomorrow",
     };
     const beyondAllDates = { "x-ratelimit-reset-requests": "100000000d" };
-    expect(translateRateLimits(new Headers(beyondAllDates), "anthropic", nowMs)).toEqual({});
-    expect(translateRateLimits(new Headers(odd), "openai", nowMs)).toEqual({});
-    expect(translateRateLimits(new Headers(), "anthropic", nowMs)).toEqual({});
+    expect(translateRateLimits(new Headers(beyondAllDates), anthropicLimits, nowMs)).toEqual({});
+    expect(translateRateLimits(new Headers(odd), openAiLimits, nowMs)).toEqual({});
+    expect(translateRateLimits(new Headers(), anthropicLimits, nowMs)).toEqual({});
   });
 });

@@ -1,6 +1,6 @@
-import type { GatewayError } from "../../base/errors.ts";
-import { isObject } from "../../base/json.ts";
-import type { RenderedError } from "./envelope.ts";
+import type { GatewayError } from "../../../base/errors.ts";
+import { isObject } from "../../../base/json.ts";
+import type { RenderedError } from "../../errors/envelope.ts";
 
 const prefix = "anthropic-ratelimit-unified-";
 const periods: Readonly<Record<string, string>> = { day: "daily", week: "weekly", month: "monthly" };

@@ -1,0 +1,10 @@
+import type { Json } from "../../base/json.ts";
+import type { ValuePath } from "../json/remove-values.ts";
+
+/** Tools that a request offers, at the top level or inside the conversation. */
+export interface ToolList {
+  readonly path: ValuePath;
+  readonly tools: readonly Json[];
+  /** The path of the only tool. */
+  readonly isSingle?: true;
+}
