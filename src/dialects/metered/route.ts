@@ -86,7 +86,7 @@ export interface FormFile {
 }
 
 export interface MeteredStreams {
-  /** The dialect whose events it has; absent if they are of its own kind. */
+  /** The dialect whose events it has; absent if no dialect has such events. */
   readonly dialect?: ClientDialectName;
   createReader(requested: RequestedForm): StreamReader;
   /** Streams only report their usage where `stream_options` asks for it. */

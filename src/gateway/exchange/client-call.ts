@@ -20,7 +20,7 @@ export interface Operation extends ClientRoute {
   readonly errors: ErrorFormat;
   /** The dialect that it generates in; null if it does not generate. */
   readonly dialect: ClientDialectName | null;
-  /** The dialect of its events, if it does not generate in one; absent if they are of another kind. */
+  /** The dialect of its events, if it does not generate in one; absent if no dialect has such events. */
   readonly eventDialect?: ClientDialectName;
   /** What a model has to serve to be asked; absent if none is. */
   readonly use?: ModelUse;
