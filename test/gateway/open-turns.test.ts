@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from "bun:test";
-import { largeBodyPacer } from "../../src/gateway/body-worker/large-body-pacer.ts";
+import { LoopPacer } from "../../src/base/loop/pacer.ts";
 import { opened } from "../../src/gateway/turns/open-turns.ts";
 import type { StoredTurn } from "../../src/store/store.ts";
 
@@ -16,7 +16,7 @@ test("turns that are stored as they came are split a few at a time, however shor
     endBytes: body.length,
     recording: null,
   });
-  const pauses = spyOn(largeBodyPacer, "wait");
+  const pauses = spyOn(LoopPacer.prototype, "wait");
   const turns = await opened(
     Array.from({ length: 200 }, (_, no) => turn(no)),
     {
