@@ -67,6 +67,19 @@ else
       }
     });
 
+    test("create one key for the playground of an account, however many open it at once", async () => {
+      const made = await api(0, "/accounts", posting({ mode: "credit", label: "Research" }));
+      expect(made.status).toBe(200);
+      const opened = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => api(n % 2, "/playground/keys", posting({ account: "Research" }))),
+      );
+      expect(opened.map(({ status }) => status)).toEqual(new Array(8).fill(200));
+      const ids = await Promise.all(
+        opened.map(async (each) => ((await each.json()) as { key_id: string }).key_id),
+      );
+      expect(new Set(ids).size).toBe(1);
+    });
+
     test("know each other's sessions until they end", async () => {
       const signedIn = await at(0, "/admin/api/v1/session", posting({ token }));
       expect(signedIn.status).toBe(204);

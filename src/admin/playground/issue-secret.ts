@@ -1,7 +1,7 @@
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { hashSecret, newSecret } from "../../keys/secret.ts";
-import type { AccountRecord, KeyRecord } from "../../store/store.ts";
+import { type AccountRecord, type KeyRecord, StoreError } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -65,8 +65,16 @@ async function chosenKey(deps: AdminDeps, { key, account }: PlaygroundBody): Pro
 async function keyOfAccount(deps: AdminDeps, account: AccountRecord): Promise<Chosen> {
   // The same for every administrator and gateway.
   const id = `key_${hashSecret(`playground ${account.id}`).slice(0, 22)}`;
-  const known = await deps.store.findKey(id);
-  if (known !== null) return { key: known, created: null };
-  const { key } = await createKeyOn(deps, { id, account: account.id, label: "Playground" });
-  return { key, created: key };
+  for (;;) {
+    const sinceRevision = await deps.store.currentRevision();
+    const known = await deps.store.findKey(id);
+    if (known !== null) return { key: known, created: null };
+    try {
+      const spec = { id, account: account.id, label: "Playground", sinceRevision };
+      const { key } = await createKeyOn(deps, spec);
+      return { key, created: key };
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
+    }
+  }
 }
