@@ -136,13 +136,13 @@ export function queriedStore(
     totalsOfValues: (capNos, texts) => readTogether(() => capReads.totalsOfValues(capNos, texts)),
     countedValues: (nowMs) => readTogether(() => capReads.countedValues(nowMs)),
     ownedCaps: () => readTogether(() => capReads.ownedCaps()),
-    insertValueCap: (cap, nowMs) =>
+    insertValueCap: (cap, nowMs, sinceRevision) =>
       changeTogether(function* () {
-        return yield* values.insertValueCap(own, cap, yield* presentMs(own, nowMs));
+        return yield* values.insertValueCap(own, cap, yield* presentMs(own, nowMs), sinceRevision);
       }),
-    updateValueCap: (id, changes, nowMs) =>
+    updateValueCap: (id, changes, nowMs, sinceRevision) =>
       changeTogether(function* () {
-        return yield* values.updateValueCap(own, id, changes, yield* presentMs(own, nowMs));
+        return yield* values.updateValueCap(own, id, changes, yield* presentMs(own, nowMs), sinceRevision);
       }),
     raiseValueCap: (id, amount, value, nowMs) =>
       changeTogether(function* () {

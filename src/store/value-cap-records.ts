@@ -85,13 +85,18 @@ export interface OwnedCap extends CapRecord, CapTotals {
   readonly mode: KeyMode;
 }
 
-/** Transactions about caps by value. */
+/** Transactions about caps by value. They fail with `changed` if anything was changed since `sinceRevision`. */
 export interface ValueCapStore {
   /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
   valueCaps(): Promise<readonly ValueCapRecord[]>;
-  insertValueCap(cap: NewValueCap, nowMs: number): Promise<ValueCapRecord>;
+  insertValueCap(cap: NewValueCap, nowMs: number, sinceRevision?: number): Promise<ValueCapRecord>;
   /** Another period or other models count from the entries again, and end what the limit was raised by. */
-  updateValueCap(id: string, changes: ValueCapChanges, nowMs: number): Promise<ValueCapRecord>;
+  updateValueCap(
+    id: string,
+    changes: ValueCapChanges,
+    nowMs: number,
+    sinceRevision?: number,
+  ): Promise<ValueCapRecord>;
   /** Raises the limit for its current period, of one value or of all. */
   raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
   removeValueCap(id: string): Promise<ValueCapRecord>;

@@ -171,6 +171,30 @@ onBothStores(models, (world) => {
     expect(await ask(world(), product, { user: name })).toBe("200");
   });
 
+  test("of those who limit the same at once one adds a cap, and none of two lead in a circle", async () => {
+    const { key } = await caller(world());
+    const add = (body: Partial<NewCapBody>) =>
+      addCap(contextOf(world()), { limit: 2, period: "month", each: "owner", key: key.id, ...body }).then(
+        () => "added",
+        ({ message }: Error) => message,
+      );
+    const same = await Promise.all(Array.from({ length: 8 }, () => add({})));
+    expect(same.filter((each) => each === "added")).toHaveLength(1);
+    expect(same.filter((each) => each.includes("already limits the same"))).toHaveLength(7);
+    const circle = await Promise.all([
+      add({ models: "big", then: "small" }),
+      add({ models: "small", then: "big" }),
+    ]);
+    expect(circle.filter((each) => each === "added")).toHaveLength(1);
+    expect(circle.filter((each) => each.includes("in a circle"))).toHaveLength(1);
+    const [cap] = await world().running.store.valueCaps();
+    const other = await addCap(contextOf(world()), { limit: 2, period: "day", each: "owner", key: key.id });
+    const changed = await Promise.allSettled(
+      [cap?.id ?? "", other.cap.id].map((id) => updateCap(contextOf(world()), id, { period: "week" })),
+    );
+    expect(changed.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
   test("a missing label is named in both formats, with where to send it, and nothing runs", async () => {
     const product = await caller(world());
     await cap(world(), { limit: 2, each: "tag:project", key: product.key.id });

@@ -9,6 +9,7 @@ import { shown } from "../key-terms/cap-document.ts";
 import { capLimits, capName } from "../key-terms/cap-text.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { type KnownNames, rejectUnknownModel } from "../key-terms/known-names.ts";
+import { untilUnchanged } from "../until-unchanged.ts";
 import { capView, currentValues } from "./cap-view.ts";
 import type { CapChangesBody, CapDetailView, NewCapBody } from "./schema.ts";
 import { rejectCircle } from "./step-downs.ts";
@@ -60,10 +61,12 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
     thenModel: body.then ?? null,
     thenAlways: body.then_always ?? false,
   };
-  const all = await store.valueCaps();
-  rejectSame(all, cap);
-  checkThen(context, cap, all);
-  const added = await store.insertValueCap(cap, clock.wallMs());
+  const added = await untilUnchanged(store, async (sinceRevision) => {
+    const all = await store.valueCaps();
+    rejectSame(all, cap);
+    checkThen(context, cap, all);
+    return store.insertValueCap(cap, clock.wallMs(), sinceRevision);
+  });
   return { cap: added, detail: capText(added) };
 }
 
@@ -165,7 +168,16 @@ async function findCap({ store }: OperationContext, id: string): Promise<ValueCa
   return cap;
 }
 
-export async function updateCap(context: CapContext, id: string, body: CapChangesBody): Promise<ChangedCap> {
+export function updateCap(context: CapContext, id: string, body: CapChangesBody): Promise<ChangedCap> {
+  return untilUnchanged(context.store, (sinceRevision) => changeCap(context, id, body, sinceRevision));
+}
+
+async function changeCap(
+  context: CapContext,
+  id: string,
+  body: CapChangesBody,
+  sinceRevision: number,
+): Promise<ChangedCap> {
   const { limit: amount, period, models, values, then, then_always: thenAlways } = body;
   const before = await findCap(context, id);
   if (Object.values(body).every((given) => given === undefined)) throw invalidInput("nothing to change");
@@ -189,7 +201,7 @@ export async function updateCap(context: CapContext, id: string, body: CapChange
   const after = { ...before, ...changes };
   rejectSame(all, after);
   checkThen(context, after, all, before.thenModel);
-  const cap = await context.store.updateValueCap(id, changes, context.clock.wallMs());
+  const cap = await context.store.updateValueCap(id, changes, context.clock.wallMs(), sinceRevision);
   return { cap, detail: `${capText(before)} → ${capText(cap)}` };
 }
 

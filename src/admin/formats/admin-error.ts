@@ -53,6 +53,9 @@ const operationStatuses = {
 
 /** The status of errors that are not the fault of the request itself. */
 const storeStatuses: Partial<Record<StoreError["reason"], number>> = {
+  unknown_key: 404,
+  unknown_account: 404,
+  unknown_cap: 404,
   revoked: 409,
   locked: 503,
   disk_full: 503,

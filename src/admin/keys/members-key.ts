@@ -1,7 +1,6 @@
 import type { MemberKeyTerms } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
-import { StoreError } from "../../store/store.ts";
 import type { Caller, PersonIdentity } from "../access/identity.ts";
 import { personName } from "../access/lost-sign-ins.ts";
 import { memberKeyTerms } from "../access/person.ts";
@@ -9,6 +8,7 @@ import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capFromText } from "../key-terms/cap-text.ts";
 import type { NewKeyBody } from "../key-terms/schema.ts";
+import { untilUnchanged } from "../until-unchanged.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 
 /** Each key has its own cap, so their number bounds what a person can spend. */
@@ -16,24 +16,11 @@ const maxKeys = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
-/**
- * Creates members' keys one after the other, because parallel calls would not count each other's keys. If another
- * gateway changes anything after `make` has counted, it counts again.
- */
+/** Creates members' keys one after the other, because parallel calls would not count each other's keys. */
 function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
-  const creating = last.then(() => unchanged(make));
+  const creating = last.then(make);
   last = creating.catch(() => undefined);
   return creating;
-}
-
-async function unchanged<Result>(make: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await make();
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
-    }
-  }
 }
 
 /** Creates a member's own key, which ends with their sign-in. */
@@ -42,12 +29,13 @@ export async function createMembersKey(
   caller: Caller,
   body: NewKeyBody,
 ): Promise<IssuedKey> {
-  const { issued, person } = await oneAtATime(async () => {
-    const sinceRevision = await deps.store.currentRevision();
-    await deps.applyChanges();
-    const { person, ...spec } = await membersKey(deps, caller, body);
-    return { person, issued: await createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named) };
-  });
+  const { issued, person } = await oneAtATime(() =>
+    untilUnchanged(deps.store, async (sinceRevision) => {
+      await deps.applyChanges();
+      const { person, ...spec } = await membersKey(deps, caller, body);
+      return { person, issued: await createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named) };
+    }),
+  );
   const bound = { keyId: issued.key.id, person: personName(person), identity: JSON.stringify(person) };
   await deps.store.admin.devices.bindKey(bound);
   await deps.applyChanges();

@@ -1,12 +1,13 @@
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { hashSecret, newSecret } from "../../keys/secret.ts";
-import { type AccountRecord, type KeyRecord, StoreError } from "../../store/store.ts";
+import type { AccountRecord, KeyRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { createKeyOn } from "../keys/create-key.ts";
+import { untilUnchanged } from "../until-unchanged.ts";
 import type { PlaygroundBody } from "./schema.ts";
 
 const validMs = 3_600_000;
@@ -65,16 +66,10 @@ async function chosenKey(deps: AdminDeps, { key, account }: PlaygroundBody): Pro
 async function keyOfAccount(deps: AdminDeps, account: AccountRecord): Promise<Chosen> {
   // The same for every administrator and gateway.
   const id = `key_${hashSecret(`playground ${account.id}`).slice(0, 22)}`;
-  for (;;) {
-    const sinceRevision = await deps.store.currentRevision();
+  return untilUnchanged(deps.store, async (sinceRevision) => {
     const known = await deps.store.findKey(id);
     if (known !== null) return { key: known, created: null };
-    try {
-      const spec = { id, account: account.id, label: "Playground", sinceRevision };
-      const { key } = await createKeyOn(deps, spec);
-      return { key, created: key };
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
-    }
-  }
+    const { key } = await createKeyOn(deps, { id, account: account.id, label: "Playground", sinceRevision });
+    return { key, created: key };
+  });
 }

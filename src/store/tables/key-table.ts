@@ -20,7 +20,7 @@ import {
   updateAccount,
 } from "./account-table.ts";
 import { capTotalsOfKeys, lockAccount, setCaps } from "./cap-table.ts";
-import { lockRevision, raiseRevision, readRevision } from "./revision.ts";
+import { lockRevision, raiseRevision, rejectChanged } from "./revision.ts";
 import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
 
 export function* keysChangedSince(revision: number): Work<KeyRecord[]> {
@@ -49,9 +49,7 @@ export function* requireKey(id: string): Work<NumberedKey> {
 /** Bills the key to its account; if that does not exist, it is created with the key's number. */
 export function* insertKey(own: OwnStatements, key: KeyRecord, sinceRevision?: number): Work<void> {
   yield* lockRevision();
-  if (sinceRevision !== undefined && (yield* readRevision()) !== sinceRevision) {
-    throw new StoreError("changed", "Someone else changed this at the same time. Try again.");
-  }
+  yield* rejectChanged(sinceRevision);
   const account = yield* accountById(key.accountId);
   if (account !== null) checkJoin(account.account, key.mode);
   const no = yield* own.nextNo();

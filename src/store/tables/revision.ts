@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { query, type Work } from "../query.ts";
+import { StoreError } from "../store-error.ts";
 
 /**
  * Counts the changes that a running gateway must apply. Raised in the transaction of the change. These transactions
@@ -18,6 +19,12 @@ export function* readRevision(): Work<number> {
 /** Must be the first lock of a transaction that changes a key or a balance. */
 export function* lockRevision(): Work<void> {
   yield* query("SELECT revision FROM state FOR UPDATE");
+}
+
+/** Throws `changed` if anything was changed since. Comes after `lockRevision`. */
+export function* rejectChanged(sinceRevision: number | undefined): Work<void> {
+  if (sinceRevision === undefined || (yield* readRevision()) === sinceRevision) return;
+  throw new StoreError("changed", "Someone else changed this at the same time. Try again.");
 }
 
 export function* raiseRevision(): Work<number> {

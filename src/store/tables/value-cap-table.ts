@@ -11,7 +11,7 @@ import type {
   ValueTotals,
 } from "../value-cap-records.ts";
 import { countsModel } from "./cap-table.ts";
-import { lockRevision, raiseRevision } from "./revision.ts";
+import { lockRevision, raiseRevision, rejectChanged } from "./revision.ts";
 
 export const selectCaps = `
 SELECT c.no, c.id, (SELECT keys.id FROM keys WHERE keys.no = c.key_no) AS "keyId", (SELECT accounts.id FROM accounts WHERE accounts.no = c.account_no) AS "accountId",
@@ -54,8 +54,14 @@ export function* valueTotalsOf(capNo: number): Work<ValueTotals[]> {
 }
 
 /** Counts what the current period has seen before, of charges that have the label stored. */
-export function* insertValueCap(own: OwnStatements, cap: NewValueCap, nowMs: number): Work<ValueCapRecord> {
+export function* insertValueCap(
+  own: OwnStatements,
+  cap: NewValueCap,
+  nowMs: number,
+  sinceRevision?: number,
+): Work<ValueCapRecord> {
   yield* begin(own);
+  yield* rejectChanged(sinceRevision);
   const numbers = yield* query<{ keyNo: number | null; accountNo: number | null }>(
     `SELECT (SELECT no FROM keys WHERE id = $1) AS "keyNo", (SELECT no FROM accounts WHERE id = $2) AS "accountNo"`,
     [cap.keyId, cap.accountId],
@@ -80,8 +86,10 @@ export function* updateValueCap(
   id: string,
   changes: ValueCapChanges,
   nowMs: number,
+  sinceRevision?: number,
 ): Work<ValueCapRecord> {
   yield* begin(own);
+  yield* rejectChanged(sinceRevision);
   const before = yield* requireValueCap(id);
   const { limit, period, models, maxValues, thenModel, thenAlways, no } = { ...before, ...changes };
   yield* query(

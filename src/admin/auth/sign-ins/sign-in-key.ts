@@ -1,6 +1,6 @@
 import { newId } from "../../../base/id.ts";
 import { effectiveStatus } from "../../../keys/keyring.ts";
-import { type KeyMode, type KeyRecord, StoreError } from "../../../store/store.ts";
+import type { KeyMode, KeyRecord } from "../../../store/store.ts";
 import type { PersonIdentity } from "../../access/identity.ts";
 import { mayHoldKeys, personName, refreshSignIn } from "../../access/lost-sign-ins.ts";
 import { memberKeyTerms } from "../../access/person.ts";
@@ -10,6 +10,7 @@ import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../key-terms/change-detail.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
 import { specFor } from "../../keys/members-key.ts";
+import { untilUnchanged } from "../../until-unchanged.ts";
 
 /**
  * All sign-ins of a person use one key, created at the first: with a key for each, signing in again would reset the
@@ -66,22 +67,19 @@ export async function signInKey(deps: Deps, person: PersonIdentity, address: str
   const identity = JSON.stringify(person);
   const bound = { keyId: newId("key_"), person: personName(person), identity };
   const id = await store.admin.signIns.bindKey(bound);
-  for (;;) {
-    const sinceRevision = await store.currentRevision();
+  return untilUnchanged(store, async (sinceRevision) => {
     await deps.applyChanges();
     const known = keys.byId(id);
     if (known !== null) return known;
     const terms = memberKeyTerms(person, settings().admin);
     if (terms === null)
       throw new OperationError("not_allowed", `${person.user} is not allowed to have a key here`);
-    try {
-      const spec = { ...specFor(terms), id, label, owner: person.user, sinceRevision };
-      const { key } = await createKeyOn(deps, spec, settings().named);
-      const detail = [creationDetail(key, 0), "for sign-ins"].filter(Boolean).join(", ");
-      const change = { action: "key.create", target: key.prefix, detail };
-      await store.admin.appendAudit({ atMs: clock.wallMs(), actor: person.user, address, ...change });
-    } catch (error) {
-      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
-    }
-  }
+    const spec = { ...specFor(terms), id, label, owner: person.user, sinceRevision };
+    const { key } = await createKeyOn(deps, spec, settings().named);
+    const detail = [creationDetail(key, 0), "for sign-ins"].filter(Boolean).join(", ");
+    const change = { action: "key.create", target: key.prefix, detail };
+    await store.admin.appendAudit({ atMs: clock.wallMs(), actor: person.user, address, ...change });
+    await deps.applyChanges();
+    return key;
+  });
 }
