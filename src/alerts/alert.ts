@@ -115,7 +115,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "critical",
     next: () => "sluice ledger feed resume",
     about: "The receiver of the ledger's feed has rejected a post, so nothing is sent until you resume it.",
-    resolvedText: () => "The ledger's feed is sent again.",
+    resolvedText: () => "The ledger's feed is being sent again.",
   },
   provider_billing: {
     severity: "critical",
@@ -144,7 +144,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   feed_behind: {
     severity: "warning",
     next: () => "sluice ledger feed status",
-    about: "The receiver of the ledger's feed has accepted nothing for 15 minutes, and entries wait.",
+    about: "The receiver of the ledger's feed has accepted nothing for 15 minutes, and entries are waiting.",
     resolvedText: () => "The receiver of the ledger's feed accepts posts again.",
   },
   node_missing: {
@@ -237,7 +237,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: () => "sluice config show",
     about: "Traces do not reach the collector.",
     resolvedText: ({ subject }) =>
-      `Traces of gateway ${subject.label} reach the collector again, or are off.`,
+      `Traces of gateway ${subject.label} reach the collector again, or tracing was turned off.`,
   },
   price_outdated: {
     severity: "info",
@@ -252,7 +252,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: () => "sluice config reload",
     isNeverSent: true,
     about: "The configuration on disk differs from the running one.",
-    resolvedText: () => "The configuration on disk is running.",
+    resolvedText: () => "The running configuration matches the one on disk.",
   },
   not_listed: {
     severity: "info",

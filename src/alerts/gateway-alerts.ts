@@ -225,8 +225,8 @@ function diskLow({ node, data }: Settings["server"], { freeBytes, dayGrowthBytes
 /** Every gateway that reads the position raises the same alert. */
 function feedAlert({ kind, sinceMs, throughId, problem }: FeedProblem): Alert {
   const reason = problem === null ? "" : ` The last post ${problem}.`;
-  const stopped = `The ledger's feed has stopped behind entry ${throughId}: its receiver ${problem}. Correct the receiver, then run \`sluice ledger feed resume\`.`;
-  const behind = `The receiver of the ledger's feed has accepted nothing for 15 minutes; entries wait behind ${throughId}.${reason}`;
+  const stopped = `The ledger's feed has stopped after entry ${throughId}: its receiver ${problem}. Correct the receiver, then run \`sluice ledger feed resume\`.`;
+  const behind = `The receiver of the ledger's feed has accepted nothing for 15 minutes; entries are waiting after ${throughId}.${reason}`;
   return {
     ...unsetAlertFields,
     kind,

@@ -42,7 +42,7 @@ export async function reloadGateway(
   }
   log.info(
     { models: next.models.length, needs_restart: reloaded.needsRestart },
-    reloaded.needsRestart.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
+    reloaded.needsRestart.length === 0 ? "configuration reloaded" : "configuration partly reloaded",
   );
   return reloaded;
 }

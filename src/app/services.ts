@@ -79,7 +79,7 @@ class CurrentTracing {
     if (this.#tracing === null) return;
     const late = Promise.withResolvers<void>();
     const cancelDeadline = startDeadline(lastTracesMs, () =>
-      late.reject(new Error("The trace collector takes too long.")),
+      late.reject(new Error("The trace collector takes too long to respond.")),
     );
     const tracing = this.#tracing;
     const sent = Promise.allSettled(this.#waiting).then(() => tracing.close());

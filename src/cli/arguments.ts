@@ -52,7 +52,7 @@ export function signedCreditAmount(text: string): number {
   return text.startsWith("-") ? -nano : nano;
 }
 
-/** Of credits or tokens. */
+/** An amount of credits or tokens. */
 export function aboveZero(text: string): number {
   const isAmount = /^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0;
   return valid(isAmount ? Number(text) : null, "Use an amount above 0, such as 20 or 0.5.");

@@ -189,7 +189,7 @@ export const configSchema = table({
   responses: section({
     state: choice(
       ["gateway", "provider"],
-      "Who stores responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API store any.",
+      "Who stores responses that clients continue. provider: `store` is passed on, and only providers with the Responses API store responses.",
       "gateway",
     ),
     background_timeout: time("How long a background response can take.", "1h", {
@@ -218,7 +218,7 @@ export const configSchema = table({
     ),
     max_connections_per_key: socketLimit(
       32,
-      "WebSockets that a key can have open at once. A key can have as many as it leaves to the others: half of `max_connections` if it is the only one.",
+      "WebSockets that a key can have open at once. A key can use half of what the other keys leave free: a single key at most half of `max_connections`.",
     ),
     max_duration: time("How long a WebSocket can stay open.", "60m", {
       minimum: 60,

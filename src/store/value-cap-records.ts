@@ -16,7 +16,7 @@ export interface NewValueCap extends CapLimit {
   readonly value: string | null;
   /** Requests without the label count together, as the value `''`. Otherwise they need it. */
   readonly isOptional: boolean;
-  /** How many values it counts in a period. */
+  /** Maximum number of values that it counts in a period. */
   readonly maxValues: number;
   /** The model that a request it denies runs on instead; null to reject such requests. */
   readonly thenModel: string | null;

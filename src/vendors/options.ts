@@ -54,7 +54,7 @@ export const vendorOptions = {
       (["off", "none", "high", "medium", "low"] as const).map((level) => Type.Literal(level)),
       {
         description:
-          "gemini: the probability of harm from which prompts and responses are blocked; default: Google's.",
+          "gemini: the lowest probability of harm at which prompts and responses are blocked; default: Google's.",
       },
     ),
   },

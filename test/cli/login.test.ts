@@ -157,7 +157,7 @@ test("login blames the proxy in front where a proxy answers", async () => {
   const refused = await sluice(newPlace(), "login", proxy.url.origin);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("/.well-known/oauth-authorization-server with status 404");
-  expect(refused.stderr).toContain("if a proxy is in front of it");
+  expect(refused.stderr).toContain("a proxy in front of it must forward");
 }, 30_000);
 
 test("a reload that takes the person off the list ends the key, and not one that an operator created", async () => {

@@ -143,7 +143,7 @@ describe("after SIGHUP", () => {
     expect(after.server).toEqual({ ...before.server, max_concurrent: 7 });
     expect(after.log.level).toBe("debug");
     expect(after.warnings).toEqual(told);
-    await sluice.told("configuration reloaded in part");
+    await sluice.told("configuration partly reloaded");
     await reload(sluice, demo);
     expect((await inForce(sluice)).warnings).toEqual([]);
   });

@@ -99,7 +99,7 @@ describe.if(browserPath !== null)("caps by owner, end user and tag in the dashbo
     await choose({ Limits: "One value of a tag", Period: "monthly" });
     await fill({ Tag: "project=atlas", "Limit in credits": "500", Models: "claude-*" });
     await fill({ "Model to run instead": "demo-small" });
-    await choose({ "Requests with state": "Run these on it, too" });
+    await choose({ "Requests with state": "Run these on that model, too" });
     await done("Add cap");
     const whom = { each: null, owner: null, user: null, tag: null };
     expect(await caps()).toMatchObject([

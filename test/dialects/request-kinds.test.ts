@@ -250,7 +250,7 @@ describe("messages and count_tokens", () => {
       expect(refused(kind, body)).toEqual({
         param: "messages[1].role",
         message:
-          "`messages[1].role` must be one of `user`, `assistant`. Text for the system belongs into the top-level field `system`.",
+          "`messages[1].role` must be one of `user`, `assistant`. System text belongs in the top-level field `system`.",
       });
       expect(refused(kind, { model: "m", messages: [{ role: "tool", content: "x" }] }, true).param).toBe(
         "messages[0].role",

@@ -52,7 +52,7 @@ test("a receiver that rejects a post is an alert, until it is resumed or another
     kind: "feed_stopped",
     severity: "critical",
     next: "sluice ledger feed resume",
-    text: "The ledger's feed has stopped behind entry 0: its receiver returned 401. Correct the receiver, then run `sluice ledger feed resume`.",
+    text: "The ledger's feed has stopped after entry 0: its receiver returned 401. Correct the receiver, then run `sluice ledger feed resume`.",
   });
   const scrape = { headers: { authorization: `Bearer ${adminToken}` } };
   const metrics = await (await sluice.request("/metrics", scrape)).text();
@@ -61,7 +61,10 @@ test("a receiver that rejects a post is an alert, until it is resumed or another
 
   first.answer = () => new Response("ok");
   const resumed = await sluice.cli("ledger", "feed", "resume");
-  expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining("The feed is sent again.")]);
+  expect([resumed.code, resumed.stdout]).toEqual([
+    0,
+    expect.stringContaining("The feed is being sent again."),
+  ]);
   await told("firing", "resolved");
   expect(idsAt(first)).toEqual([1, 1]);
   expect(await status()).toMatchObject({ state: "sending", waiting: 0, problem: null });

@@ -49,7 +49,7 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
     [{ amount: body.limit, period: body.period, models: body.models ?? null }],
     scope.mode,
   );
-  if (limit === undefined) throw invalidInput("a cap has a limit");
+  if (limit === undefined) throw invalidInput("a cap needs a limit");
   const cap = {
     id: newId("cap_"),
     ...scope,
@@ -72,8 +72,7 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
 
 function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "label" | "value"> {
   const named = [each, owner, user, tag].filter((given) => given !== undefined);
-  if (named.length !== 1)
-    throw invalidInput("pass one of `each`, `owner`, `user` and `tag`: whom the cap limits");
+  if (named.length !== 1) throw invalidInput("pass exactly one of `each`, `owner`, `user` and `tag`");
   if (owner !== undefined) return { label: "owner", value: ownerLabel(storable(owner, "an owner")) };
   if (user !== undefined) return { label: "user", value: labelText(storable(user, "an end user")) };
   if (tag !== undefined) {
@@ -189,7 +188,7 @@ async function changeCap(
     models: models === undefined ? before.models : models,
   };
   const [limit] = capLimits([written], before.mode);
-  if (limit === undefined) throw invalidInput("a cap has a limit");
+  if (limit === undefined) throw invalidInput("a cap needs a limit");
   const changes = {
     ...limit,
     ...(values !== undefined && { maxValues: values }),

@@ -15,7 +15,7 @@ export const capView = Type.Object({
   id: Type.String(),
   ...limited,
   raised_by: figure("Added for the current period only, for all its values."),
-  used: nullable(figure("In the current period; null if each value counts apart (`counted` of them).")),
+  used: nullable(figure("In the current period; null if each of the `counted` values counts separately.")),
   mode,
   each: nullable(text("owner, user or tag:NAME: the label whose values count separately.")),
   owner: nullable(Type.String()),
@@ -24,8 +24,8 @@ export const capView = Type.Object({
   key: nullable(text("Its id; null unless the cap is within one key.")),
   account: nullable(text("Its id; null unless the cap is within one account.")),
   optional: flag("Requests without the label count together."),
-  values: Type.Integer({ description: "How many values it counts in a period." }),
-  then: nullable(text("The model that requests run on that it denies; null to reject them.")),
+  values: Type.Integer({ description: "Maximum number of values that it counts in a period." }),
+  then: nullable(text("The model that runs requests beyond the limit; null: they are rejected.")),
   then_always: flag(
     "Even if the request continues a stored response, or its prompt is cached for the denied model.",
   ),
@@ -37,7 +37,7 @@ export type CapByValueView = Static<typeof capView>;
 
 const listedCapView = Type.Object({
   ...capView.properties,
-  id: nullable(text("Null for a cap of a key or an account, which are changed there.")),
+  id: nullable(text("Null for a cap of a key or an account: change it there.")),
 });
 export type ListedCapView = Static<typeof listedCapView>;
 
@@ -54,7 +54,7 @@ export type CapValueView = Static<typeof valueView>;
 const nearValueView = Type.Object({
   ...valueView.properties,
   cap: nullable(text("Null for a cap of a key or an account.")),
-  label: nullable(text("owner, user or tag:NAME; null as for `cap`.")),
+  label: nullable(text("owner, user or tag:NAME; null for a cap of a key or an account.")),
   key: capView.properties.key,
   account: capView.properties.account,
   period,

@@ -18,9 +18,9 @@ export function rejectCircle(cap: SteppingCap, all: readonly SteppingCap[]): voi
     throw invalidInput(`${thenModel} is itself one of the models ${models} that the cap limits`);
   const path = pathBack(cap, models, all);
   if (path === null) return;
-  const steps = path.map(({ id, thenModel: next }) => `${id} leads on to ${next}`).join(", ");
+  const steps = path.map(({ id, thenModel: next }) => `${id} switches to ${next}`).join(", ");
   throw invalidInput(
-    `requests would run in a circle: from ${thenModel}, ${steps}, which this cap on ${models} limits`,
+    `requests would switch models in a circle: from ${thenModel}, ${steps}, which this cap on ${models} limits`,
   );
 }
 

@@ -23,7 +23,7 @@ export const feedRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/ledger/feed/resume",
-    "Send the post again that the receiver rejected, or that waits",
+    "Send the rejected or waiting post again",
     { answers: pushView },
     async ({ deps }) => {
       const before = await pushOf(deps);

@@ -10,7 +10,7 @@ const cursor = (description: string) => Type.String({ pattern: cursorPattern, de
 
 const feedEntryView = Type.Object({
   id: ofEntry.id,
-  cursor: text("The place of this entry in the feed. Pass it as `after` to continue behind it."),
+  cursor: text("The position of this entry in the feed. Pass it as `after` to get the entries that follow."),
   at: ofEntry.at,
   kind: ofEntry.kind,
   amount: exact("In `unit`; charges are negative."),
@@ -18,7 +18,7 @@ const feedEntryView = Type.Object({
   credits: nullable(exact("The amount in credits; null for a token budget.")),
   account_id: ofEntry.account_id,
   account_label: nullable(Type.String()),
-  key_id: nullable(text("Null for what concerns an account alone.")),
+  key_id: nullable(text("Null for an entry that belongs to an account and no key.")),
   key_label: ofEntry.key_label,
   owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
@@ -65,7 +65,11 @@ export const verifyQuery = Type.Object({
     pattern: "^-?\\d{1,12}(\\.\\d{1,9})?$",
     description: "The sum of their `credits`.",
   }),
-  after: Type.Optional(cursor("The cursor behind which your entries begin. By default the first entry.")),
+  after: Type.Optional(
+    cursor(
+      "The cursor of the entry before your first one. Default: your entries begin with the ledger's first.",
+    ),
+  ),
 });
 
 export type VerifyQuery = Static<typeof verifyQuery>;
@@ -87,7 +91,7 @@ export const pushView = Type.Object({
   waiting_since: nullable(when("The time of the oldest of them.")),
   attempts: counted("Failed attempts to send the next post."),
   problem: nullable(text("Why the last one failed, such as `returned 503`.")),
-  next_attempt_at: nullable(when("When it is sent again.")),
+  next_attempt_at: nullable(when("The time of the next attempt.")),
   stopped_at: nullable(when("When the receiver rejected the post.")),
 });
 export type PushView = Static<typeof pushView>;

@@ -84,9 +84,9 @@ export const boundCapView = Type.Object({
   ...capView.properties,
   cap: text("The cap's id."),
   label: text("`owner`, `user` or `tag:NAME`."),
-  value: nullable(text("The value that counts here; null if each request has its own.")),
-  used: nullable(figure("By this value; null without one.")),
-  then: nullable(text("The model that runs what the cap denies.")),
+  value: nullable(text("The value that counts for this key; null if it differs by request.")),
+  used: nullable(figure("Used by this value; null without a value.")),
+  then: nullable(text("The model that runs requests beyond the limit.")),
 });
 export type BoundCapView = Static<typeof boundCapView>;
 
@@ -116,7 +116,7 @@ const keyFields = {
     description: "Caps of the account, shared by all its keys.",
   }),
   value_caps: Type.Array(boundCapView, {
-    description: "Caps by owner, end user and tag that hold for the key's requests.",
+    description: "Caps by owner, end user and tag that apply to the key's requests.",
   }),
   created_at: moment,
   previous_secret_until: nullable(moment),
@@ -135,7 +135,9 @@ const keyFields = {
       description: "The last day (UTC) with a request, rejected ones included.",
     }),
   ),
-  sign_in: nullable(text("The person whose sign-in the key ends with, if they created it themselves.")),
+  sign_in: nullable(
+    text("The person who created the key for themselves. It ends when they can no longer sign in."),
+  ),
 };
 
 export const keyView = Type.Object(keyFields);

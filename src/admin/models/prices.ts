@@ -32,7 +32,7 @@ const maxBytes = 8 * 1024 * 1024;
 export const priceRoutes: readonly AdminRoute[] = [
   get(
     "/prices",
-    "Show the prices that are stored above the built-in catalog",
+    "Show the stored prices that override the built-in catalog",
     { answers: storedPricesView },
     async ({ deps }) => {
       const stored = await deps.store.admin.readPrices();
@@ -43,7 +43,7 @@ export const priceRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/prices",
-    "Store prices above the built-in catalog",
+    "Store prices that override the built-in catalog",
     { body: storePricesBody, answers: storedView, maxBytes },
     async ({ deps: { store, configOnDisk }, body: { replaces, catalogs: next, summary: detail } }) => {
       const prices = next === null ? null : { version: newId("prices_"), catalogs: next };

@@ -21,7 +21,7 @@ export type BilledFiguresView = Static<typeof billedAmounts>;
 const reportFile = body({
   name: text("For messages."),
   text: Type.String(),
-  report: Type.Optional(text("Which report it is, if that is known; else it is recognized by its results.")),
+  report: Type.Optional(text("The type of the report. Absent: detected from its results.")),
 });
 
 export const reconcileBody = body({

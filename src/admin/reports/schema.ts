@@ -107,7 +107,7 @@ export const usageView = Type.Object({
   compared_requests: Type.Optional(count),
   not_comparable: Type.Optional(
     Type.Array(Type.Object({ reason: Type.String(), requests: count }), {
-      description: "Charged requests that used what the other model has no price for.",
+      description: "Charged requests that used something the other model has no price for.",
     }),
   ),
   next_cursor: nullable(text("Pass it as `cursor` to get the next page; null on the last.")),

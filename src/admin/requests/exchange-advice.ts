@@ -80,7 +80,7 @@ const byFailure: Readonly<Record<string, string>> = {
   expired_certificate:
     "The provider's certificate has expired. The provider must renew it; if not, check this machine's clock.",
   bad_certificate:
-    "The provider's certificate is not trusted; `sluice models check` shows why. To trust its authority, set NODE_EXTRA_CA_CERTS to its certificate file.",
+    "The provider's certificate is not trusted; `sluice models check` shows why. To trust the authority that issued it, set NODE_EXTRA_CA_CERTS to its certificate file.",
   billing:
     "The provider account is out of credit or over its spending limit. See the provider's billing page.",
 };

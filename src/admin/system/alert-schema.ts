@@ -3,7 +3,7 @@ import { alertKindNames } from "../../alerts/alert.ts";
 import { body, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const acknowledged = Type.Object({
-  by: text("Who has seen it, as the audit log names them."),
+  by: text("Who acknowledged it, named as in the audit log."),
   until: moment,
 });
 
@@ -28,7 +28,7 @@ export type AlertView = Static<typeof alertView>;
 
 export const acknowledgeBody = body({
   kind: oneOf(alertKindNames),
-  until: Type.String({ format: "date-time", description: "When they count again." }),
+  until: Type.String({ format: "date-time", description: "When the acknowledgment ends." }),
 });
 
 export const acknowledgedView = Type.Object({ kind: oneOf(alertKindNames), acknowledged });

@@ -32,7 +32,7 @@ const alertQuery = Type.Object({
   now: Type.Optional(oneOf(["true", "false"])),
   past: Type.Optional(
     Type.Union([Type.Literal("true"), Type.Literal("false")], {
-      description: "Only those that were resolved within 90 days, the latest first.",
+      description: "Only alerts that were resolved within 90 days, the latest first.",
     }),
   ),
 });

@@ -26,8 +26,8 @@ export const healthView = Type.Object({
     }),
   ),
   version: Type.String(),
-  address: text("Where clients reach this gateway, without the proxies before it."),
-  data_folder: text("The folder that it runs on."),
+  address: text("Where clients reach this gateway, without the proxies in front of it."),
+  data_folder: text("Its data folder."),
   uptime_seconds: Type.Number(),
   in_flight: count,
   event_loop_lag_ms: durationMs,
@@ -78,7 +78,7 @@ export const storageView = Type.Object({
     response_bytes_per_key: count,
   }),
   pruned: Type.Array(Type.Object({ what: oneOf(["requests", "responses"]), at: moment, count }), {
-    description: "The last deletion by retention, of each kind.",
+    description: "The last deletion by retention, for each kind of record.",
   }),
 });
 export type StorageView = Static<typeof storageView>;

@@ -75,7 +75,7 @@ const addCommand = capCommand<Omit<NewCapBody, keyof Written> & { limit: Written
   },
   examples: [
     ["sluice caps add 20/day --each owner", "every person, over all their keys and accounts"],
-    ["sluice caps add 60/day --owner ada@example.com", "one person more"],
+    ["sluice caps add 60/day --owner ada@example.com", "a higher limit for one person"],
     ["sluice caps add 0.50/day --each user --key slu_8fK2mQ0x", "every end user of a product"],
     ["sluice caps add 500/month --tag project=atlas", "a project, over all keys"],
     ["sluice caps add '40/month:claude-opus-*' --each owner --then claude-sonnet-5", "then a cheaper model"],
@@ -109,7 +109,7 @@ const listCommand = list<ListedCapView | NearValueView, object, Near>({
   columns: (_, { given: { near } }) =>
     (near === undefined ? columns : nearColumns) as readonly ListColumn<ListedCapView | NearValueView>[],
   nothing: ({ given: { near } }) =>
-    near === undefined ? "No caps. Add one with `sluice caps add`." : "Nothing is that near to its limit.",
+    near === undefined ? "No caps. Add one with `sluice caps add`." : "No value is that near its limit.",
 });
 
 const right = { align: "right" } as const;
@@ -187,7 +187,7 @@ const updateCommand = capCommand<Changes>("updated", {
     ),
     then_always: [
       option("--then-always", thenAlwaysText),
-      option("--no-then-always", "reject requests that are better off on the denied model"),
+      option("--no-then-always", "reject requests that continue a stored response or have a cached prompt"),
     ],
   },
   examples: ["sluice caps update cap_0f3K9xTz --limit 30/day"],

@@ -33,7 +33,7 @@ export const signInsCommands = commandGroup(
     }),
     operation<RevokedView, { id?: string; person?: string }>({
       name: "revoke",
-      summary: "End one sign-in, or all of a person, on every gateway",
+      summary: "End one sign-in, or all sign-ins of a person, on every gateway",
       call: "POST /sign-ins/revoke",
       fields: {
         id: argument("[id]", "the sign-in, as in the list"),
@@ -41,7 +41,7 @@ export const signInsCommands = commandGroup(
       },
       examples: [
         ["sluice sign-ins revoke sgn_2f8K1mQ0xYbT", "asks first"],
-        ["sluice sign-ins revoke --person ada@example.com --yes", "all of a person"],
+        ["sluice sign-ins revoke --person ada@example.com --yes", "all sign-ins of one person"],
       ],
       check({ id, person }) {
         if ((id === undefined) === (person === undefined)) throw new Misuse("pass a sign-in or --person");

@@ -51,7 +51,7 @@ export async function findEndpoints(base: string): Promise<Endpoints> {
   const { issuer, revocation_endpoint: revocation } = metadata.body;
   if (issuer === base.replace(/^https:/, "http:") && issuer !== base) {
     throw new CommandError(
-      `the gateway does not know that it is reached by https; its operator must set \`admin.public_url\` to ${origin}, or add the proxy to \`server.trusted_proxies\` and let it send X-Forwarded-Proto`,
+      `the gateway does not know that it is reached over https; its operator must set \`admin.public_url\` to ${origin}, or add the proxy to \`server.trusted_proxies\` and let it send X-Forwarded-Proto`,
     );
   }
   const named = [authorization, token, ...(typeof revocation === "string" ? [revocation] : [])];
@@ -146,7 +146,7 @@ export async function waitForGrant(
 function rejectProxy({ isGateways, status }: Answer, origin: string, path: string): void {
   if (isGateways || status < 300) return;
   throw new CommandError(
-    `${origin} responded to ${path} with status ${status}, and not as a Sluice gateway; if a proxy is in front of it, its operator must let it pass what config/deploy/nginx.conf does`,
+    `${origin} responded to ${path} with status ${status}, unlike a Sluice gateway; a proxy in front of it must forward the paths in config/deploy/nginx.conf`,
   );
 }
 

@@ -46,7 +46,7 @@ function ownership(dir: string, owner: number): Finding {
 function diskSpace(dir: string): Finding {
   const free = freeBytesOf(dir);
   const text = `${(free / 1e9).toFixed(1)} GB free on the disk of ${dir}`;
-  const fix = "free some space, or lower [retention]; `sluice store size` shows what the data takes";
+  const fix = "free some space, or lower [retention]; `sluice store size` shows what uses the space";
   if (free < fullDiskBytes) return problem("disk", text, fix);
   return free < lowDiskBytes ? warning("disk", text, fix) : ok("disk", text);
 }

@@ -92,7 +92,7 @@ export class EntryReader {
 export function usdPerMillion(value: unknown, timesMillion: boolean): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
-    throw new InvalidPrice(`a price is ${shown(value)}, and must be a number from 0`);
+    throw new InvalidPrice(`a price is ${shown(value)}, but must be a number, 0 or more`);
   return Math.round(value * (timesMillion ? 1e12 : 1e6)) / 1e6;
 }
 

@@ -61,7 +61,7 @@ function adminText({ publicUrl, signIn }: InitChoices): string {
           ...(signIn.keyCap === null
             ? []
             : [
-                'members = "everyone"          # who signs in sees their own keys',
+                'members = "everyone"          # everyone who signs in sees their own keys',
                 `member_keys = { account = "${teamAccount}", cap = ${tomlString(signIn.keyCap)} }`,
               ]),
           "",

@@ -64,7 +64,7 @@ export class OwnProcess implements Transport {
         content,
         settings: () => examined().settings,
         knownNames: () => knownNames(options, dir, terminal, examined),
-        noGateway: `no gateway runs on ${dir}, which would have to do it`,
+        noGateway: `no gateway runs on ${dir}, and this needs a running one`,
       });
       return new OwnProcess(operations, opened);
     } catch (error) {

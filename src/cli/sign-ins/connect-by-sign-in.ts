@@ -35,7 +35,9 @@ export async function connectBySignIn(client: ClientId, options: Options, termin
   const { file, backup } = writeClientFile(path, claudeSignIn, { address, key: "", model: null });
   const inTheWay = variablesInTheWay(await Bun.file(file).text());
   if (inTheWay.length > 0)
-    warnings.push(`${file} has ${inTheWay.join(", ")}, with which Claude Code does not sign in; remove it`);
+    warnings.push(
+      `${file} has ${inTheWay.join(", ")}, which prevents Claude Code from signing in; remove it`,
+    );
   showWarnings(warnings, terminal);
   const changed = Object.keys(settings);
   if (options.json) return printJson({ client, url: address, file, backup, changed }, terminal);

@@ -24,7 +24,7 @@ const oidc = section({
 
 const forWhom = list(
   name,
-  'Whom it is for: addresses, "group:NAME", "role:admin" or "role:member". Without it: everyone.',
+  'Who it applies to: addresses, "group:NAME", "role:admin" or "role:member". Without it: everyone.',
 );
 
 const memberKeys = Type.Object(
@@ -80,7 +80,10 @@ export const adminSchema = section({
   viewers: list(name, "Users who can read everything and change nothing."),
   members: Type.Optional(
     Type.Union(
-      [Type.Literal("everyone"), Type.Array(name, { description: "Who sees the keys that they own." })],
+      [
+        Type.Literal("everyone"),
+        Type.Array(name, { description: "Users who can see and rotate their own keys." }),
+      ],
       {
         description: 'Users who can see and rotate their own keys: a list, or "everyone" who is signed in.',
       },
@@ -92,7 +95,7 @@ export const adminSchema = section({
   sign_ins: signIns,
   managed_settings: list(
     managedSettings,
-    "What coding agents get as managed settings: the first table that matches the person, laid over the one without `for`.",
+    "Managed settings for coding agents: the first table that matches the person, merged over the one without `for`.",
   ),
   user_header: named("Header in which a trusted proxy sends the signed-in user, such as x-forwarded-email."),
   groups_header: named("Header with the user's groups, separated by commas."),

@@ -23,7 +23,7 @@ export const contentSchema = section({
   days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: 7 }),
   max_size: Type.Optional(
     byteSize(
-      "Maximum size of all content; the keys that hold most lose their oldest first.",
+      "Maximum size of all content. Beyond it, the oldest content of the keys with the most is deleted first.",
       "2GB",
       minStoreBytes,
     ),

@@ -76,7 +76,7 @@ export const modelSchema = table({
     name,
     "Other names for the model. Requests under an alias are charged and reported under the id.",
   ),
-  list_aliases: flag("Whether `GET /v1/models` has the aliases too.", true),
+  list_aliases: flag("Whether `GET /v1/models` lists the aliases too.", true),
   serves: Type.Optional(
     Type.Array(use, {
       minItems: 1,
@@ -95,10 +95,10 @@ export const modelSchema = table({
   owned_by: text("Its maker in the model list; default: the provider's name."),
   created: whole("Unix seconds.", { minimum: 0 }),
   public: flag("Listed for callers without a key.", true),
-  listed: flag("Whether model lists have it. It is served either way.", true),
+  listed: flag("Whether model lists include it. It is served either way.", true),
   ends: day("The day on which its provider stops serving it, as 2027-01-06."),
   free: flag("The model costs nothing and needs no price.", false),
-  context_window: tokens("Tokens of input and output; a longer input is rejected."),
+  context_window: tokens("Maximum tokens of input and output together; a longer input is rejected."),
   max_output_tokens: tokens("Maximum output tokens of one request."),
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),
@@ -125,7 +125,7 @@ export const modelSchema = table({
   content: Type.Optional(
     Type.Union(
       contentLevels.map((level) => Type.Literal(level)),
-      { description: "Records at most this of request content; needs [content]." },
+      { description: "The most content that is recorded of its requests; needs [content]." },
     ),
   ),
   timeouts: modelTimeouts,

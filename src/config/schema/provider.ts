@@ -68,11 +68,9 @@ export const providerSchema = table({
   ),
   catalog: named("The catalog to use, such as mistral; default: by kind."),
   cost_factor: factor(
-    "Multiplies the list prices to what this provider bills, such as 1.1 for a regional endpoint; at most four decimals.",
+    "The provider's price divided by the list price, such as 1.1 for a regional endpoint; at most four decimals.",
   ),
-  markup: factor(
-    "Your margin: multiplies what the provider bills to what is charged; at most four decimals.",
-  ),
+  markup: factor("Your margin: what is charged divided by what the provider bills; at most four decimals."),
   unpriced: choice(
     ["reject", "budget-only"],
     "Models that match `models` and have no known price: rejected, or for token-budget keys only.",

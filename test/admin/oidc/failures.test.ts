@@ -106,7 +106,7 @@ test("a wrong realm, another issuer and a provider that is away are told apart, 
   const away = "http://127.0.0.1:1";
   for (const [url, text] of [
     [`${issuer.url}/realms/crow`, "does not know `admin.oidc.issuer` (404)"],
-    [other.url, "has another name than `admin.oidc.issuer`"],
+    [other.url, "reports a different issuer than `admin.oidc.issuer`"],
     [away, "cannot be reached"],
   ] as const) {
     await sluice.reload(config(url));

@@ -72,8 +72,8 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   const day = { limit: 1, period: "day" };
   const key = await admin.post<IssuedKeyView>("/keys", { mode: "token_budget", budget_tokens: 100 });
   const rejected: readonly (readonly [object, string])[] = [
-    [day, "whom the cap limits"],
-    [{ ...day, each: "owner", user: "ada" }, "whom the cap limits"],
+    [day, "exactly one of"],
+    [{ ...day, each: "owner", user: "ada" }, "exactly one of"],
     [{ ...day, each: "session" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, each: "tag:" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, each: `tag:${"x".repeat(65)}` }, "each"],
@@ -173,7 +173,7 @@ test("a cap cannot step down to a model that does not exist, to one that it limi
   const { id } = await admin.post<CapDetailView>("/caps", { ...each, then: "local-test" });
   const back = { limit: 1, period: "day", models: "local-*", owner: "ada", then: "gpt-test" };
   expect(await refused(admin, "/caps", back)).toMatch(
-    /^400 .*in a circle: from gpt-test, cap_\w+ leads on to local-test, which this cap on local-\* limits/,
+    /^400 .*in a circle: from gpt-test, cap_\w+ switches to local-test, which this cap on local-\* limits/,
   );
   const one = await admin.post<CapDetailView>("/caps", { ...back, then: "claude-test" });
   expect(await refused(admin, `/caps/${one.id}`, { then: "gpt-test" }, "PATCH")).toContain("in a circle");

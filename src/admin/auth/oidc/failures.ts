@@ -18,7 +18,7 @@ const askOperator = "Ask the operator of this gateway to check";
 export function discoveryFailure(error: unknown): SignInRejected {
   const { code, status } = factsOf(error);
   if (code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED") {
-    const message = `The identity provider has another name than \`admin.oidc.issuer\`. ${askOperator} its spelling.`;
+    const message = `The identity provider reports a different issuer than \`admin.oidc.issuer\`. ${askOperator} its spelling.`;
     return new SignInRejected(503, message, error);
   }
   if (status !== null && status >= 400 && status < 500) {
@@ -99,7 +99,7 @@ function timesIn(cause: unknown): readonly string[] {
   if (!isObject(cause)) return [];
   const { claim, claims, now } = cause;
   if (typeof claim !== "string" || !isObject(claims) || typeof now !== "number") return [];
-  return [`${claim} is ${Number(claims[claim])}, and it is ${now} here`];
+  return [`${claim} is ${Number(claims[claim])}, but the time here is ${now}`];
 }
 
 const minuteMs = 60_000;

@@ -43,7 +43,7 @@ export async function verifyLogoutToken(
     currentDate: new Date(nowMs),
   });
   const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, "") ?? "jwt";
-  if (type !== "logout+jwt" && type !== "jwt") throw new Error("the token has another type");
+  if (type !== "logout+jwt" && type !== "jwt") throw new Error("the token has a different type");
   const { events, nonce, sub, sid, jti } = payload;
   if (typeof events !== "object" || events === null || !(event in events))
     throw new Error("the token is not a logout token: `events` does not name it");

@@ -44,7 +44,8 @@ async function admitted(deps: AdminDeps, mode: KeyMode, request: Request, answer
     await lookAfresh(deps, request, bearer);
     if (deps.keys.find(bearer)?.mode !== mode) throw notSignedIn(deps, bearer);
     const token = deps.keys.signIns.ofToken(bearer);
-    if (token === null) throw new GatewayError("not_found", "There is nothing here for API keys.");
+    if (token === null)
+      throw new GatewayError("not_found", "API keys cannot use this path. Sign in for an access token.");
     return await answer({ deps, request, signIn: token.signIn });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

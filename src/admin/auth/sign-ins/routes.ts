@@ -12,7 +12,7 @@ export const signInRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/sign-ins/revoke",
-    "End one sign-in of a program, or all of a person",
+    "End one sign-in of a program, or all sign-ins of a person",
     { body: revokeBody, answers: revokedView },
     async ({ deps, body, caller, address }) => {
       const ended = await revokeSignIns(deps, body, { actor: caller.name, address });

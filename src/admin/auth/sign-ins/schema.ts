@@ -31,5 +31,7 @@ export const revokedView = Type.Object({ ended: counted("How many sign-ins ended
 export type RevokedView = Static<typeof revokedView>;
 
 export const allowBody = body({ person });
-export const allowedView = Type.Object({ allowed: counted("How many revoked keys were set aside.") });
+export const allowedView = Type.Object({
+  allowed: counted("Revoked keys that no longer prevent a sign-in."),
+});
 export type AllowedView = Static<typeof allowedView>;

@@ -12,7 +12,7 @@ interface Options extends JsonOption {
 }
 
 export function configImportCommands(terminal: Terminal): Command {
-  return group("import", "Convert the configuration of a different gateway", [liteLlmCommand(terminal)]);
+  return group("import", "Convert another gateway's configuration", [liteLlmCommand(terminal)]);
 }
 
 function liteLlmCommand(terminal: Terminal): Command {

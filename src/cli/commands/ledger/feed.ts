@@ -40,7 +40,7 @@ const columns: readonly ListColumn<FeedEntryView>[] = [
 /** For billing and other programs that follow the ledger. */
 export const ledgerFeedCommands = commandGroup(
   "feed",
-  "Read the ledger as other programs follow it, and verify what they have",
+  "Read the ledger's feed, and verify that a program has all of it",
   [
     operation<FeedView, { after?: string; limit?: number }>({
       name: "list",
@@ -69,7 +69,7 @@ export const ledgerFeedCommands = commandGroup(
         total: requiredOption("--total <credits>", "the sum of their `credits`", total),
         after: option(
           "--after <cursor>",
-          "your entries begin behind this one (default: at the first)",
+          "your entries begin after this one (default: at the first)",
           cursor,
         ),
       },
@@ -105,8 +105,8 @@ export const ledgerFeedCommands = commandGroup(
       examples: ["sluice ledger feed resume"],
       done: ({ state }) =>
         state === "not_begun"
-          ? "Nothing has been pushed yet; the feed begins by itself once [feed] has a url."
-          : "The feed is sent again.",
+          ? "Nothing has been pushed yet; it starts when [feed] has a url."
+          : "The feed is being sent again.",
     }),
   ],
 );

@@ -25,7 +25,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
       const elsewhere = remoteGateway(terminal, options);
       const checks = await (elsewhere === null
         ? checkedHere(id, options, terminal)
-        : withProgress("asking the gateway", checkedBy(elsewhere, id), terminal));
+        : withProgress("calling the providers", checkedBy(elsewhere, id), terminal));
       printList({ rows: checks, columns: columnsOf(terminal), nothing: "No providers." }, options, terminal);
       // In a check of all providers, one that could not be called (it only embeds, say) does not fail the command. A named model does.
       const isFailure = (check: ModelCheckView) => !check.ok && (id !== undefined || wasCalled(check));

@@ -31,7 +31,7 @@ export function modelsUpdateCommand(terminal: Terminal): Command {
       "[[models]] in TOML, LiteLLM's model_prices_and_context_window.json or models.dev's api.json",
     )
     .option("--dry-run", "only show what would change")
-    .option("--allow-large", "accept prices that change by more than 3 times")
+    .option("--allow-large", "accept prices that change by more than a factor of 3")
     .option("--revert", "remove the updates, so that the built-in prices apply again")
     .option("--yes", "do not ask (required without a terminal)")
     .examples(
@@ -132,10 +132,10 @@ function rejectUnusable(
     throw new CommandError(`nothing was changed, because ${name} has wrong prices:\n${lines(problems)}`);
   if (large.length > 0 && options.allowLarge === undefined && options.dryRun === undefined)
     throw new CommandError(
-      `nothing was changed: prices change by more than 3 times; compare them with the provider's list, then pass --allow-large:\n${lines(large)}`,
+      `nothing was changed: prices change by more than a factor of 3; compare them with the provider's list, then pass --allow-large:\n${lines(large)}`,
     );
   if (changes.length === 0 && confirmed === 0)
-    throw new CommandError(`nothing was changed: ${name} has no prices of the vendors that are served here`);
+    throw new CommandError(`nothing was changed: ${name} has no prices for the vendors that are served here`);
 }
 
 const maxLines = 20;

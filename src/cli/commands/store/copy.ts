@@ -101,7 +101,7 @@ export function storeReopenCommand(terminal: Terminal): Command {
     .examples(["sluice store reopen --at ./sluice-data", "use the source again"])
     .addHelpText(
       "after",
-      "\nChanges made in the copy since then are not in it: stop the copy's gateways first.",
+      "\nThe source does not have changes made in the copy since then: stop the copy's gateways first.",
     )
     .action(async (options: ReopenOptions) => {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");

@@ -77,7 +77,7 @@ export function RemoveCap({ subject: cap, ...dialog }: CapDialogProps) {
   const texts = { title: "Remove this cap?", verb: "Remove", done: "Cap removed." };
   return (
     <Ask {...dialog} {...texts} about={about(cap)} danger send={send}>
-      <p>From now on it limits nothing. A new cap counts again what this {cap.period} has seen.</p>
+      <p>It no longer limits anything. If you add it again, it counts this {cap.period} from the start.</p>
     </Ask>
   );
 }
@@ -101,7 +101,7 @@ export function ShowCap({ subject: cap, onClose }: CapDialogProps) {
                   { name: "Value", class: "lead clip", cell: ({ value }) => value ?? "without the label" },
                   { name: "Used", class: "number", cell: (value) => <CapUse cap={value} mode={cap.mode} /> },
                 ]}
-                empty={<p>Nothing is spent in this {cap.period} yet.</p>}
+                empty={<p>Nothing has been spent in this {cap.period} yet.</p>}
               />
               {notes.map((note) => (
                 <p key={note} class="muted">

@@ -57,8 +57,8 @@ export function valuesOf({ values }: Pick<CapForm, "values">): Pick<NewCapBody, 
 
 const periods = budgetPeriods.filter(({ value }) => value !== "none");
 const always = {
-  no: "Reject what continues a stored response or has its prompt cached",
-  yes: "Run these on it, too",
+  no: "Reject requests that continue a stored response or have a cached prompt",
+  yes: "Run these on that model, too",
 };
 
 interface TermsProps<Form extends CapForm> {
@@ -86,7 +86,7 @@ export function TermFields<Form extends CapForm>({ form, onForm, mode, isEach }:
         label="Model to run instead"
         state={field("then")}
         placeholder="none: reject"
-        hint="Beyond the limit. It needs models that do not include this one."
+        hint="Runs requests beyond the limit. The cap's models must not include it."
       />
       {form.then.trim() !== "" && (
         <SelectField label="Requests with state" state={field("thenAlways")} choices={choicesOf(always)} />

@@ -175,7 +175,7 @@ function NearValues({ share }: { share: string }) {
           keyOf={(_, place) => place}
           empty={
             <Empty icon="accounts" title="Nothing is near its limit">
-              <p>What has used this much of a cap will be listed here, the nearest first.</p>
+              <p>Values that have used this much of their cap appear here, the nearest first.</p>
             </Empty>
           }
         />

@@ -87,7 +87,7 @@ function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onDo
     >
       <p>
         {changes.length === 0
-          ? "No changes in the file. Secrets in files are read again."
+          ? "No changes in the file. Applying it also reads secrets from files again."
           : `It has ${plural(changes.length, "change")}. Requests in progress keep the old configuration.`}
       </p>
       {restarts > 0 && (

@@ -15,7 +15,7 @@ export function WhatIf({ query }: { query: Query }) {
   return (
     <section class="card stack what-if" aria-label="What if">
       <ComboField
-        label="What if all of this had been asked of"
+        label="What if all of this had run on"
         state={[model, setModel]}
         choices={modelChoices(generating)}
         placeholder="Choose a model"

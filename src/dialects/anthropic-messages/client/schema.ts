@@ -24,7 +24,7 @@ const system = Type.Literal("system");
 
 export const inputMessage = Type.Object({
   role: Type.Union([user, assistant], {
-    description: "Text for the system belongs into the top-level field `system`.",
+    description: "System text belongs in the top-level field `system`.",
   }),
   content: messagesContent,
 });

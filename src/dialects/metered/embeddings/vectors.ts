@@ -72,7 +72,7 @@ function rejectOthers(vectors: readonly Vector[], inputs: number | null): readon
   }
   const lengths = new Set(vectors.map(lengthOf));
   if (lengths.size > 1 || ![...lengths].every(isLength)) {
-    throw malformedResponse("its vectors are not of one length");
+    throw malformedResponse("its vectors differ in length");
   }
   return vectors;
 }
