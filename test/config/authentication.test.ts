@@ -5,7 +5,8 @@ import { withoutSecrets } from "../../src/base/secrets/secrets.ts";
 import { expectation } from "../../src/base/text/schema-text.ts";
 import { readSecretDocument } from "../../src/config/secrets.ts";
 import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
-import { load, problemsOf, temporaryFolder } from "./fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
+import { load, problemsOf } from "./fixtures.ts";
 
 const azure = (lines: string) => `
   [providers.azure]
@@ -153,7 +154,7 @@ describe("a key file", () => {
   };
 
   test("may have several lines, and every part of it is redacted from then on", () => {
-    const folder = temporaryFolder();
+    const folder = newFolder();
     writeFileSync(join(folder, "key.json"), JSON.stringify(file, null, 2));
     const secret = readSecretDocument("file:key.json", { env: {}, folder });
     expect(secret).toMatchObject({ kind: "value" });

@@ -6,10 +6,6 @@ import { ConfigError } from "../../src/config/problems.ts";
 import type { Flags } from "../../src/config/server.ts";
 import { newFolder } from "../support/new-folder.ts";
 
-export function temporaryFolder(): string {
-  return newFolder();
-}
-
 export interface Given {
   readonly env?: Record<string, string>;
   readonly flags?: Flags;
@@ -18,7 +14,7 @@ export interface Given {
 
 /** Loads the text as a real file in a folder of its own. */
 export function load(toml: string, given: Given = {}): LoadedSettings {
-  const file = join(temporaryFolder(), "sluice.toml");
+  const file = join(newFolder(), "sluice.toml");
   writeFileSync(file, toml);
   return loadSettings({ file, env: given.env ?? {}, flags: given.flags, prices: given.prices });
 }

@@ -3,11 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadingSettings, loadSettings } from "../../src/config/load.ts";
 import { builtInConfig } from "../../src/config/source.ts";
-import { demoModel, load, temporaryFolder } from "./fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
+import { demoModel, load } from "./fixtures.ts";
 
 describe("finding the configuration", () => {
   test("without any file the built-in one serves the demo models and warns of nothing", () => {
-    const cwd = temporaryFolder();
+    const cwd = newFolder();
     const { settings, source } = loadSettings({ env: {}, cwd });
     expect(source.file).toBeNull();
     expect([...settings.providers.keys()]).toEqual(["demo"]);
@@ -18,7 +19,7 @@ describe("finding the configuration", () => {
   });
 
   test("a gateway that serves reads it in several steps, with the same result", () => {
-    const options = { env: {}, cwd: temporaryFolder() };
+    const options = { env: {}, cwd: newFolder() };
     const loading = loadingSettings(options);
     let steps = 0;
     let step = loading.next();
@@ -28,7 +29,7 @@ describe("finding the configuration", () => {
   });
 
   test("./sluice.toml is used when it is there, SLUICE_CONFIG beats it, --config beats both", () => {
-    const cwd = temporaryFolder();
+    const cwd = newFolder();
     const port = (env: Record<string, string>, file?: string) =>
       loadSettings({ env, cwd, file }).settings.server.port;
     writeFileSync(join(cwd, "sluice.toml"), `[server]\nport = 1\n${demoModel}`);
@@ -65,7 +66,7 @@ describe("precedence", () => {
   });
 
   test("a ~ is the home folder, in the file and in the environment, where no shell replaces it", () => {
-    const home = temporaryFolder();
+    const home = newFolder();
     writeFileSync(join(home, "key"), "sk-at-home\n");
     writeFileSync(join(home, "my.toml"), `[server]\nport = 7\n${demoModel}`);
     const toml = `[server]\ndata = "~/data"\n[providers.p]\nkind = "openai"\napi_key = "file:~/key"\n${demoModel}`;

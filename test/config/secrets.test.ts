@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { load, problemsOf, temporaryFolder } from "./fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
+import { load, problemsOf } from "./fixtures.ts";
 
 const provider = (key: string, more = "") => `
   [providers.openai]
@@ -22,7 +23,7 @@ const provider = (key: string, more = "") => `
 
 describe("secrets", () => {
   test("env:NAME and file:/path are read, surrounding white space is not part of them", () => {
-    const file = join(temporaryFolder(), "key");
+    const file = join(newFolder(), "key");
     writeFileSync(file, "sk-from-file\n");
     const keys = (toml: string, env = {}) => load(toml, { env }).settings.providers.get("openai")?.apiKeys;
     expect(keys(provider('"env:KEY"'), { KEY: " sk-from-env " })).toEqual(["sk-from-env"]);

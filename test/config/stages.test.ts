@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { examineSettings } from "../../src/config/load.ts";
-import { problemsOf, temporaryFolder } from "./fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
+import { problemsOf } from "./fixtures.ts";
 
 test("one wrong field hides no other of its section, of whichever kind", () => {
   const toml = `
@@ -56,7 +57,7 @@ test("one wrong field hides no other of its section, of whichever kind", () => {
 });
 
 test("what is warned of is told together with what is wrong", () => {
-  const file = join(temporaryFolder(), "sluice.toml");
+  const file = join(newFolder(), "sluice.toml");
   writeFileSync(
     file,
     `[server]

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountView } from "../../src/admin/accounts/schema.ts";
 import type { IssuedKeyView } from "../../src/admin/key-terms/schema.ts";
@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(newFolder(), "bill-"));
+  folder = newFolder();
   billed = new Map();
   const page = await Bun.file(join(import.meta.dir, "../../docs/billing.md")).text();
   for (const [, text = "", name = ""] of page.matchAll(/^```js\n(\/\/ (\w+\.mjs)[\s\S]*?)^```/gm))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { archive } from "../../config/release/archive.ts";
 import { installScript } from "../../config/release/install-script.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await Bun.write(script, installScript(server.url.href.replace(/\/$/, "")));
 });
 beforeEach(() => {
-  home = mkdtempSync(join(folder, "home-"));
+  home = newFolder();
   served.set("SHA256SUMS", sums);
 });
 afterAll(async () => {
