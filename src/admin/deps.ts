@@ -15,15 +15,15 @@ import type { KnownNames } from "./key-terms/known-names.ts";
 import type { Live } from "./live/live.ts";
 import type { InFlightView } from "./requests/schema.ts";
 
-/** What the edge knows about the connection of a request, and can do with it. */
+/** Information about a request's connection from the HTTP server, and actions on it. */
 export interface Connections {
-  /** Where a request comes from, trusted proxies taken into account. */
+  /** The origin of a request, with trusted proxies taken into account. */
   originOf(request: Request): Origin;
   /** Lets a request take longer than connections may be idle. */
   keepWaiting(request: Request): void;
 }
 
-/** Without the edge, which is created later. */
+/** All dependencies except the HTTP server, which is created later. */
 export type UnmountedDeps = Omit<AdminDeps, keyof Connections>;
 
 export interface AdminDeps extends Connections {
@@ -40,10 +40,10 @@ export interface AdminDeps extends Connections {
   readonly live: Live;
   /** Recorded content; null if none is recorded. */
   readonly content: ArchiveCalls | null;
-  /** How many requests lost their recorded or traced content; null if nothing is recorded. */
+  /** Requests that lost their recorded or traced content; null if nothing is recorded. */
   droppedContent(): number | null;
   droppedSpans(): number;
-  /** What pushes the ledger's feed; null without a gateway. */
+  /** Pushes the ledger's feed; null without a gateway. */
   readonly feed: Pick<FeedSender, "state" | "posts"> | null;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;

@@ -33,7 +33,7 @@ export function pastMoment(text: string, nowMs: number): number | null {
   return atMs === null ? null : wholeMinute(atMs);
 }
 
-/** A moment of the past to the millisecond, for deletions: rounding would delete more or less than what was asked for. */
+/** A past time, exact to the millisecond, for deletions: rounding would delete more or less than requested. */
 export function exactMoment(text: string, nowMs: number): number | null {
   return momentFrom(text, nowMs, nowMs);
 }

@@ -64,7 +64,7 @@ function withPreviousKind(alert: Alert, previous: Alert | undefined): Alert {
   return { ...alert, details: { ...alert.details, previous_kind: previous.kind } };
 }
 
-/** Says that a provider has recovered only if every deployment that failed has responded since. */
+/** Reports a provider as recovered only if every deployment that failed has responded since. */
 function resolvedText(
   alert: Alert,
   active: readonly Alert[],

@@ -13,7 +13,7 @@ export interface Alert {
   readonly level: number | null;
   /** Null if unknown. */
   readonly sinceMs: number | null;
-  /** One sentence, without secrets. Of what clients send it has values that a cap counts, at most. */
+  /** One sentence, without secrets. The only client data that it may contain is a label's value that a cap counts. */
   readonly text: string;
   /** Facts for programs, as in the text. */
   readonly details: Readonly<Record<string, string | number | null>>;
@@ -23,7 +23,7 @@ export interface Alert {
   readonly acknowledged?: Pick<AcknowledgedAlert, "actor" | "untilMs">;
   /** Published by a gateway that has stopped. It is no longer shown, but a restart must not resolve it. */
   readonly isStopped?: boolean;
-  /** Not an alert: says that these deployments have responded since. It is not shown. */
+  /** Not an alert: these deployments have responded since. It is not shown. */
   readonly hasAnswered?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { type Alert, unsetAlertFields } from "./alert.ts";
 const notableMoveMs = 5 * msPerMinute;
 /** Clocks drift a little between checks, and are slowly corrected. */
 const driftMs = 1_000;
-/** After this time, a clock that was set is taken as correct. */
+/** After this time, a clock that was changed counts as correct. */
 const rememberedForMs = msPerHour;
 /** Periods and days follow the database's clock. A node that differs by more raises an alert. */
 const notableDifferenceMs = msPerMinute;
@@ -24,7 +24,7 @@ export class ClockWatch {
     this.#usualMs = this.#differenceMs();
   }
 
-  /** To be called every few seconds. */
+  /** Call this every few seconds. */
   check(node: string): Alert | null {
     const movedMs = this.#differenceMs() - this.#usualMs;
     if (Math.abs(movedMs) <= notableMoveMs) {

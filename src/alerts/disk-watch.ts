@@ -7,7 +7,7 @@ export interface DiskSpace {
   readonly dayGrowthBytes: number;
 }
 
-/** Below this, or below a day's growth, the operator is warned before requests fail. */
+/** With less free space than this, or than a day's growth, the operator is warned before requests fail. */
 export const lowDiskBytes = 1_000_000_000;
 
 /** Remembers the free space of each hour of a day. */

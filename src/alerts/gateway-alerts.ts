@@ -15,7 +15,7 @@ export interface GatewayState {
   deploymentHealth(): readonly DeploymentHealth[];
   /** Why the gateway rejects requests; null while it accepts them. */
   problem(): StoreProblem | null;
-  /** How many requests were not recorded since the start, if some were lost just now; else null. */
+  /** Requests that were not recorded since the start, if some were lost just now; else null. */
   droppedContent?(): number | null;
   /** Why traces do not arrive; null while they do. */
   tracingProblem?(): TracingProblem | null;
@@ -30,7 +30,7 @@ export interface FeedProblem {
   readonly sinceMs: number;
   /** The newest entry that the receiver has accepted. */
   readonly throughId: number;
-  /** What the receiver did with the last post; null if it got none. */
+  /** How the receiver handled the last post; null if none was sent. */
   readonly problem: string | null;
 }
 
@@ -97,7 +97,7 @@ function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
  */
 const recoveryPublishedForMs = 120_000;
 
-/** Published for the gateway that sends alerts, which otherwise cannot tell a recovery from an alert that was lost. */
+/** Published for the gateway that sends alerts, which otherwise cannot distinguish a recovery from a lost alert. */
 function recoveredProviders(health: readonly DeploymentHealth[], nowMs: number): Alert[] {
   const recovered = health.filter(
     (each) =>

@@ -5,7 +5,7 @@ import type { Settings } from "../config/settings.ts";
 import { type OnceRequest, sendOnce } from "../wire/send-once.ts";
 import { chatText } from "./alert-changes.ts";
 
-/** Where something is posted, and what signs it. */
+/** An address to post to, and the secret that signs the posts. */
 export type Hook = Pick<NonNullable<Settings["alerts"]>, "url" | "secret">;
 
 const timeoutMs = 10_000;
@@ -60,7 +60,7 @@ export async function postSigned(
   }
 }
 
-/** Reads only the head of the response, which says whether the webhook accepted the post. */
+/** Reads only the head of the response, whose status shows whether the webhook accepted the post. */
 function statusOf(url: URL, request: OnceRequest, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

@@ -64,7 +64,7 @@ export class AlertMonitor {
   #published = "[]";
   #publishedAtMs = 0;
   #isSender = false;
-  /** What this gateway has last noted as active; null if another one may have. */
+  /** The alerts that this gateway last stored as active; null if another gateway may have stored others. */
   #noted: string | null = null;
   #unavailable: Alert | null = null;
   #unsaved: UnsavedPost[] = [];

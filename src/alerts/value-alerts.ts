@@ -64,7 +64,7 @@ export function placesAlert({ capId, label, period, counted, maxValues, ...scope
   ];
 }
 
-/** Long values come from clients. */
+/** Maximum length of a value in an alert: long ones come from clients. */
 const maxShown = 64;
 
 function nameOf(label: string, value: string): string {

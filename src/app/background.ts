@@ -7,10 +7,10 @@ import { storedDialect } from "../gateway/turns/stored-dialect.ts";
 import { respond } from "../http/respond.ts";
 import type { Log } from "../observe/log.ts";
 
-/** How soon a cancellation by another gateway is noticed, and a response whose gateway is gone. */
+/** How soon a cancellation by another gateway, and a response of a gateway that is gone, are noticed. */
 const [cancelEveryMs, recoverEveryMs] = [200, 1000];
 
-/** Takes up the responses in the background of earlier processes, and of other gateways that are gone. */
+/** Takes over background responses of earlier processes, and of gateways that are gone. */
 export function startBackgrounds(gateway: Gateway, log: Log): () => Promise<void> {
   const { backgrounds } = gateway;
   const serving: Serving = {

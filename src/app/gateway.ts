@@ -27,7 +27,7 @@ import type { Services } from "./services.ts";
 const maxFormsBytes = 4 * maxFormBytes;
 
 /**
- * The limit of open forms of all keys. One key can have half of them, a second one half of the rest. Each takes three
+ * Limit of open forms over all keys. One key can have half of them, a second one half of the rest. Each form uses three
  * file descriptors.
  */
 const maxForms = Math.min(1024, fetchLimit());
@@ -35,7 +35,7 @@ const maxForms = Math.min(1024, fetchLimit());
 /** Bytes of conversations that a key may write: new items, and the newest ones again. All are written if an older item is deleted. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
 
-/** What serving a request needs. Limits are read each time, because a reload may change them. */
+/** The dependencies for serving requests. Limits are read on each request, because a reload can change them. */
 export function createGateway(settings: Settings, services: Services): Gateway {
   const { clock, logs, backend, live, tracing, watcher } = services;
   const serverSettings = () => gateway.configured.settings.server;
@@ -119,7 +119,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
   });
 }
 
-/** What posts to operators' servers. */
+/** Senders that post to operators' servers. */
 export interface Senders {
   /** Raises alerts. */
   readonly monitor: AlertMonitor;

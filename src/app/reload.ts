@@ -47,7 +47,10 @@ export async function reloadGateway(
   return reloaded;
 }
 
-/** Explains charges at different rates: the record says since when a price applies, and from which machine's file it came. */
+/**
+ * Records price changes, which explain charges at different rates: since when a price applies, and from which machine's
+ * file it came.
+ */
 async function recordPriceChanges({ backend, clock, logs }: Services, before: Settings, after: Settings) {
   const shared = {
     atMs: clock.wallMs(),

@@ -7,17 +7,17 @@ import type { Log } from "../observe/log.ts";
 
 export interface Servers {
   readonly url: string;
-  /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
+  /** Address of the dashboard; the same as `url`, unless the admin side has its own listener. */
   readonly adminUrl: string;
-  /** From now on clients cannot connect; connections that are there stay. */
+  /** Rejects new connections from now on; existing ones stay open. */
   rejectConnections(): void;
   /** Closes clients' connections that are idle. */
   closeIdle(): void;
-  /** Answers that have begun have this long to finish. */
+  /** Responses in progress have this long to finish. */
   stop(withinMs: number): Promise<void>;
 }
 
-/** Opens the gateway's address and, if it has one of its own, the admin side's. */
+/** Opens the gateway's address and, if configured, a separate one for the admin side. */
 export async function openServers(
   gateway: Gateway,
   admin: Admin,

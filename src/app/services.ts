@@ -21,7 +21,7 @@ import { OutcomeQueue } from "../store/outcome-queue.ts";
 import { StoreWatcher } from "../store/watcher.ts";
 import { TokenSources } from "../vendors/credentials/token-sources.ts";
 
-/** How long the last traces may take at a stop. */
+/** How long sending the last traces can take at a stop. */
 const lastTracesMs = 2000;
 
 /** The running tracing, which a reload can replace. A dead collector delays neither a reload nor a shutdown. */
@@ -98,7 +98,7 @@ interface FirstServices {
   readonly backend: Backend;
 }
 
-/** Whatever is opened here is added to `opened`, which is closed from the last to the first if the start fails. */
+/** Opens the services and adds each to `opened`, which is closed in reverse order if the start fails. */
 export async function openServices(
   settings: Settings,
   { clock, logs, backend }: FirstServices,

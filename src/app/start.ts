@@ -44,13 +44,13 @@ export interface RunningGateway {
   stop(): Promise<readonly string[]>;
   /** Why the gateway rejects requests now; null while it accepts them. */
   problem(): StoreProblem | null;
-  /** What would be lost if the process ended now, in sentences. */
+  /** Sentences that describe what would be lost if the process ended now. */
   describeLosses(): readonly string[];
 }
 
 export interface GatewayStart {
   readonly settings: Settings;
-  /** The file the settings came from, for reloads; absent if they did not come from a file. */
+  /** The file that the settings came from, for reloads; absent without a file. */
   readonly configOnDisk?: ConfigOnDisk;
 }
 

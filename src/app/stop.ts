@@ -5,15 +5,16 @@ import type { Gateway } from "../gateway/exchange/gateway.ts";
 import type { Servers } from "./servers.ts";
 import type { Services } from "./services.ts";
 
-/** How long interrupted exchanges may take to be charged once the grace time is over. */
+/** How long charging interrupted exchanges can take after the grace time. */
 const interruptedGraceMs = 5000;
 
-/** How long the last bytes of answers may take to leave once the grace time is over. */
+/** How long sending the last bytes of responses can take after the grace time. */
 const lastBytesMs = 1000;
 
 /**
- * How long requests of a proxy are still served that come on connections which it has kept. It may have begun to send one, and must not
- * send that again elsewhere; after its first refused connection, or the first answer that closes its own, it sends no more.
+ * How long requests of a proxy are still accepted on its kept-alive connections. It may have begun to send a request
+ * and must not resend it elsewhere. After its first rejected connection, or the first response that closes one, it
+ * sends no more.
  */
 const proxysLastCallsMs = 1000;
 

@@ -17,7 +17,7 @@ export async function readStoredPrices({ admin }: StoreOfPrices): Promise<Stored
   return { version: stored.version, catalogs: JSON.parse(stored.content) as StoredPrices["catalogs"] };
 }
 
-/** The settings to start with: what the file says, with the prices that the store and vendors' own lists have now. */
+/** The settings at start: as in the file, with the current prices from the store and from vendors' own lists. */
 export async function settingsWithStoredPrices(
   { settings, configOnDisk }: { readonly settings: Settings; readonly configOnDisk?: ConfigOnDisk },
   store: StoreOfPrices,

@@ -4,7 +4,7 @@ import type { RateLimits } from "../limits/verdict.ts";
 import type { AttachedGateway } from "../store/node.ts";
 import type { KeyRecord, SignIn, Store, StoreProblem, StoreStats } from "../store/store.ts";
 
-/** What a gateway keeps beyond a request, opened as one. Which database it is shows nowhere else. */
+/** The gateway's persistent state, opened as one. No other module depends on which database it is. */
 export interface Backend {
   readonly store: Store;
   readonly accounts: Accounts;
@@ -16,11 +16,11 @@ export interface Backend {
   readonly keys: readonly KeyRecord[];
   readonly signIns: readonly SignIn[];
   readonly revision: number;
-  /** How often to look for changes of other gateways; null if this one alone writes. */
+  /** How often to look for other gateways' changes; null if only this gateway writes. */
   readonly changesEveryMs: number | null;
   /** Why the gateway must reject requests; null while it accepts them. */
   readonly problem: StoreProblem | null;
-  /** What the database's clock is ahead of this machine's; 0 while they agree, and without another clock. */
+  /** How far the database's clock is ahead of this machine's; 0 while they agree, and for SQLite. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
   /** What would be lost if the process ended now, in sentences. */

@@ -22,8 +22,8 @@ export interface PostgresBackendOptions {
 }
 
 /**
- * The check reads all accounts and keys, and any node can do it. A clock that is behind in two checks in a row is
- * believed: one that is set back for a moment moves nothing.
+ * Interval of the clock check, which reads all accounts and keys and can run on any node. A clock that is behind in two
+ * checks in a row is accepted; one that is set back briefly changes nothing.
  */
 const clockCheckMs = 60_000;
 
@@ -100,9 +100,9 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
 }
 
 /**
- * How long a node counts as alive after its last heartbeat. Only Sluice's own tests change it, by
+ * How long a node counts as alive after its last heartbeat. Only Sluice's own tests change it, with
  * `SLUICE_TEST_NODE_TIMING=lease,grace,beat,answer` in milliseconds: waiting for real leases would take minutes. It is
- * no setting, because all nodes of a database should agree on it.
+ * not a setting, because all nodes of a database must agree on it.
  */
 function nodeTiming(text = process.env["SLUICE_TEST_NODE_TIMING"]): NodeTiming {
   const [leaseMs, graceMs, beatMs, answerMs] = (text ?? "").split(",").map(Number);

@@ -18,7 +18,7 @@ interface SqliteBackendOptions {
   readonly log: Log;
 }
 
-/** How often to check whether the clock was ahead. It is one comparison. */
+/** Interval of the check whether the clock was ahead, which is a single comparison. */
 const clockCheckMs = 10_000;
 
 /** Balances, buckets and claims in the memory of the one gateway, and a journal that makes them last. */

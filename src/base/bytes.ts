@@ -3,7 +3,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Memory that other threads see too. The system provides it only as it is written to, so setting much aside costs nothing. */
+/** Memory that threads can share. The system allocates it only as it is written to, so reserving much costs nothing. */
 export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
 }

@@ -47,7 +47,7 @@ export type ErrorStatus = (typeof kinds)[ErrorCode]["status"];
 
 export const errorKinds: Readonly<Record<ErrorCode, ErrorKind & { readonly status: ErrorStatus }>> = kinds;
 
-/** What a vendor's SDK acts on in an error beyond its type, in the vendor's own terms. */
+/** The parts of an error, beyond its type, that a vendor's SDK acts on, in the vendor's own terms. */
 export interface VendorError {
   /** OpenAI's `code`, such as `invalid_encrypted_content`. */
   readonly code?: string | undefined;
@@ -73,11 +73,11 @@ export interface ErrorDetails {
   readonly vendor?: VendorError | undefined;
   /** Kept for the operator: the limit that denied a hold, and the requested amount. */
   readonly denied?: DeniedHold | undefined;
-  /** What an operator needs to know and a client must not: goes to the log, never into a response. */
+  /** The cause, which an operator needs to know and a client must not see: goes to the log, never into a response. */
   readonly cause?: unknown;
 }
 
-/** An error with a public message. Whatever else is thrown reaches the client as a bare `internal_error`. */
+/** An error with a public message. Any other error reaches the client as a bare `internal_error`. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly param: string | undefined;
@@ -104,7 +104,9 @@ export class GatewayError extends Error {
 /** A provider's own message is shorter. */
 const maxTextLength = 2400;
 
-/** Messages and paths repeat names and ids of the client's, which may have megabytes. What to do is said at the end. */
+/**
+ * Shortens names and ids that come from the client, which may have megabytes. The advice is at the end of the message.
+ */
 export function shortened(text: string): string {
   if (text.length <= maxTextLength) return text;
   const plain = text.replace(/\S{200,}/g, (word) => `${word.slice(0, 100)}…${word.slice(-3)}`);

@@ -1,6 +1,6 @@
 export type Json = string | number | boolean | null | Json[] | JsonObject;
 
-/** An object as `JSON.parse` makes it. Reading a name that is not there gives `undefined`, never a prototype's. */
+/** An object as `JSON.parse` creates it. Reading a missing name returns `undefined`, never a prototype's member. */
 export interface JsonObject {
   [name: string]: Json | undefined;
 }

@@ -5,18 +5,18 @@ import type { Tags } from "./requests/labels.ts";
 export const keyModes = ["credit", "token_budget"] as const;
 export type KeyMode = (typeof keyModes)[number];
 
-/** What the paths of the interface begin with for keys of a mode. */
+/** The path prefix of the interface for keys of each mode. */
 export const modeOrigins: Readonly<Record<KeyMode, string>> = { credit: "", token_budget: "/token" };
 
 export const budgetPeriods = ["day", "week", "month", "none"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
 
-/** What an operator decides about a key. Its status and its secrets are changed by operations of their own. */
+/** The attributes of a key that an operator sets. Its status and secrets are changed by separate operations. */
 export interface KeyAttributes {
   readonly label: string | null;
   /** Who it belongs to: an e-mail address, or any name. */
   readonly owner: string | null;
-  /** With the period, a term of the account that the key draws on. Null means no limit, as always here. */
+  /** With the period, a term of the account that the key is billed to. Null means no limit, as everywhere here. */
   readonly budgetTokens: number | null;
   readonly period: BudgetPeriod;
   readonly rpmLimit: number | null;
@@ -26,17 +26,17 @@ export interface KeyAttributes {
   readonly scope: string;
   readonly models: readonly string[] | null;
   readonly expiresAtMs: number | null;
-  /** What may be recorded of its requests at most; null leaves that to the configuration. */
+  /** The most content that can be recorded of its requests; null: as configured. */
   readonly content: ContentLevel | null;
-  /** What its requests are tagged with, where they do not say otherwise. */
+  /** Tags for its requests that do not set the same tag themselves. */
   readonly tags: Tags | null;
   /** Hosted tools that cost money are sent although a token budget does not pay for them. No effect on credit keys. */
   readonly tools: boolean;
-  /** It belongs to a program that many people use, which names them in one of `server.user_headers`. */
+  /** Whether it belongs to a program that many people use, which names them in one of `server.user_headers`. */
   readonly userHeaders: boolean;
 }
 
-/** Only some of them; what is absent or undefined stays as it is. */
+/** A subset of the attributes; absent or undefined ones stay unchanged. */
 export type KeyUpdate = { readonly [Field in keyof KeyAttributes]?: KeyAttributes[Field] | undefined };
 
 /** Decides how a value is stored, checked, written as JSON and typed on the command line. */
@@ -61,15 +61,18 @@ export interface KeyAttribute {
   readonly table: "keys" | "accounts";
   /** Only keys of this mode have it. */
   readonly mode?: KeyMode;
-  /** The value of a key that was given none. */
+  /** The value of a key that did not set one. */
   readonly unset: KeyAttributes[keyof KeyAttributes];
   /** The option of the command line, which the audit log calls it by. */
   readonly option: string;
-  /** What the option accepts, and the word for `unset`. A flag accepts nothing, and has an opposite (`--no-tools`). */
+  /**
+   * The values that the option accepts, and the word for `unset`. A flag accepts no value, and has an opposite
+   * (`--no-tools`).
+   */
   readonly takes: string;
   readonly none?: string;
   readonly help: { readonly create: string; readonly update: string };
-  /** What a rejected value should have been. */
+  /** Describes valid values, for the error message. */
   readonly rule: string;
 }
 

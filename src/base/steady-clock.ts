@@ -1,17 +1,17 @@
 import { type Clock, firstReleaseMs, msPerMinute } from "./clock.ts";
 
-/** How long a clock that was set back must stay there until it is believed. */
+/** How long a clock that was set back must stay there until it is accepted. */
 export const doubtedForMs = msPerMinute;
 
 /**
- * A wall clock that does not follow one that is set back for a moment, as at a start before the time is synchronized: it
- * runs on from the latest time that it has shown. What is still behind after a minute is believed, so that a clock
- * which was ahead can return.
+ * A wall clock that ignores a clock that is set back briefly, as happens at a start before the time is synchronized: it
+ * continues from the latest time that it has shown. After a minute the earlier time is accepted, so that a clock that
+ * was ahead can return.
  */
 export class SteadyClock implements Clock {
   readonly #clock: Clock;
   #latestMs: number;
-  /** When it was seen to be behind, and the time that it showed then. Null while it is not. */
+  /** When the clock was first behind, and the time that it showed then. Null while it is not behind. */
   #doubt: { readonly sinceMs: number; readonly shownMs: number } | null = null;
 
   /** `latestMs` is the latest time that the last process has shown. */

@@ -2,9 +2,9 @@ import { tableOf } from "../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 
 /**
- * What is attached to a message, and whether anything bounds its tokens before a provider has read it. Where nothing does,
- * it may fill the model's window: a hundred pages of PDF fit in a kilobyte, and so does a page with a book in it, so
- * neither its size nor its own header is trusted.
+ * The kind of an attachment, and whether its tokens are bounded before a provider has read it. If not, it may fill the
+ * model's window: a hundred pages of PDF fit in a kilobyte, and so does a page with a book in it, so neither its size
+ * nor its own header is trusted.
  */
 export type Attachment = "image" | "document" | "audio" | "media";
 
@@ -29,7 +29,7 @@ export function attachmentOf(type: Json | undefined): Attachment | null {
   return typeof type === "string" ? (attachments[type] ?? null) : null;
 }
 
-/** Whether an attachment costs no more than its kind and its size say. */
+/** Whether an attachment costs no more than its kind and size indicate. */
 export const isMeasured: Readonly<Record<Attachment, (block: JsonObject) => boolean>> = {
   image: isImage,
   document: isTextDocument,
@@ -51,7 +51,7 @@ function isImage(block: JsonObject): boolean {
   return pathname !== undefined && (imageExtension.test(pathname) || !anyExtension.test(pathname));
 }
 
-/** An address, or a data URL. Null for an image in bytes of its own, or under an id. */
+/** A URL, or a data URL. Null for an image sent as separate bytes, or by id. */
 function addressOf({ image_url: image, source }: JsonObject): string | null {
   const url = isObject(image) ? image["url"] : (image ?? (isObject(source) ? source["url"] : null));
   return typeof url === "string" ? url : null;
@@ -60,7 +60,10 @@ function addressOf({ image_url: image, source }: JsonObject): string | null {
 const textUrl = /^data:(?:text\/|application\/(?:json|xml|yaml))[^,]*;base64,/i;
 const sniffedChars = 1400;
 
-/** Whether a document is text, by all that it says and by its first kilobyte. Then it has no more tokens than bytes. */
+/**
+ * Whether a document is text, by all of its declared types and its first kilobyte. Then it has no more tokens than
+ * bytes.
+ */
 function isTextDocument(block: JsonObject): boolean {
   const { source, file } = block;
   const holder = isObject(source) ? source : isObject(file) ? file : block;

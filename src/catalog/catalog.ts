@@ -18,7 +18,7 @@ export interface ModelRun {
 
 type CatalogSettings = Pick<Settings, "models"> & Partial<Pick<Settings, "unpricedModels">>;
 
-/** How many names of clients are remembered at once. */
+/** Maximum number of remembered names from clients. */
 const maxUnpriced = 256;
 
 interface CatalogEntry {

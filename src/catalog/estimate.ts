@@ -19,7 +19,9 @@ const tokensPerTool = 12;
 /** Anthropic puts a system prompt of about this size in front of any tools. */
 const toolsPreamble = 350;
 
-/** The usual tokens of an image, and the most: Claude reads up to 2576 pixels, and OpenAI all of them if requested. */
+/**
+ * The usual tokens of an image, and the maximum: Claude reads up to 2576 pixels, and OpenAI all of them if requested.
+ */
 export const imageTokens = 1600;
 const maxImageTokens = 4800;
 const maxOriginalImageTokens = 12_000;
@@ -27,7 +29,8 @@ const maxOriginalImageTokens = 12_000;
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
 /**
- * The most that vendors accept: Google's limit of a thousand pages. The model's context window is nearly always less.
+ * The maximum that vendors accept: Google's limit of a thousand pages. The model's context window is nearly always
+ * less.
  */
 const maxDocumentTokens = 1000 * pageTokens;
 /** Sign, 21 digits in groups of three, point and exponent. */
@@ -35,7 +38,7 @@ const maxNumberTokens = 12;
 /** Google's; OpenAI's are 10. */
 const audioTokensPerSecond = 32;
 
-/** Shorter strings are counted as text, whatever they are: it makes little difference. */
+/** Shorter strings are counted as text even if they are binary: it makes little difference. */
 const minBinaryLength = 256;
 
 /** Where a text is found: in an attachment, in a text that belongs to one, or elsewhere. */
@@ -45,9 +48,9 @@ type ContainerKind = Attachment | "text" | null;
 export interface InputEstimate {
   /** At or above the real count for ordinary text. */
   readonly tokens: number;
-  /** At or above the real count for any text, but for attachments whose tokens nothing bounds. */
+  /** At or above the real count for any text, except attachments whose tokens are unbounded. */
   readonly atMost: number;
-  /** How many of those there are. */
+  /** Number of attachments whose tokens are unbounded. */
   readonly unmeasured: number;
 }
 
@@ -60,7 +63,7 @@ export function maxInputTokens(
   return contextWindow === null ? max : Math.max(tokens, Math.min(max, contextWindow));
 }
 
-/** Estimates the input tokens of a body in any dialect, which was sent in so many bytes. */
+/** Estimates the input tokens of a body of `sentBytes` bytes, in any dialect. */
 export function estimateInput(body: JsonObject, sentBytes: number): InputEstimate {
   return walk(body).result(sentBytes, 0);
 }
@@ -184,7 +187,7 @@ function imageDetail({ detail, image_url: image }: JsonObject): Json | undefined
   return isObject(image) ? image["detail"] : detail;
 }
 
-/** The provider takes the content of such an object for text, whatever it looks like. */
+/** Whether the provider treats the content of such an object as text, even if it looks like something else. */
 function isText(type: Json | undefined): boolean {
   return type === "text" || type === "input_text";
 }

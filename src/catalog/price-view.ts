@@ -4,9 +4,9 @@ import type { Price } from "../config/settings.ts";
 
 /** A price in the units of the configuration: USD per million tokens, and per thousand calls. Units and tools are in addition. */
 export interface PriceInUsd extends TokenPrice {
-  /** They may have a price for each quality and size. */
+  /** A model can have a price for each quality and size. */
   readonly images?: number | Readonly<Record<string, number>>;
-  /** They may have a fee for each size of a search. */
+  /** A model can have a fee for each size of a search. */
   readonly requests?: number | Readonly<Record<string, number>>;
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }

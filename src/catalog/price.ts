@@ -47,7 +47,7 @@ export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
   return long_context !== undefined && inputTokens > long_context.above ? long_context : price;
 }
 
-/** The rate of a cache write that lasts an hour; the rate of any write if it has none. */
+/** The rate of a cache write that lasts an hour; without one, the rate of any write. */
 function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
   return cache_write_1h ?? cache_write;
 }
@@ -80,7 +80,9 @@ export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undef
   return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
 }
 
-/** The price of a tier, or the default price if it has none. Several together cost the highest rates among them. */
+/**
+ * The price of a tier, or the default price if it has none. Several tiers together cost the highest rates among them.
+ */
 export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
   if (tiers.length === 0) return price;
   const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);

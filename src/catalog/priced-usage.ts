@@ -11,7 +11,7 @@ export interface PricedUsage {
   readonly rates: Rates;
   readonly quantities: Quantities;
   readonly costNano: number;
-  /** What the provider is owed, whatever is charged. */
+  /** The amount owed to the provider, independent of the charge. */
   readonly owedNanoUsd: number;
 }
 

@@ -107,5 +107,5 @@ export function nameList(text: string): readonly string[] {
   return valid(names.length === 0 ? null : names, "Use names separated by commas.");
 }
 
-/** What a field becomes that is removed: null, which Commander would turn into "". */
+/** The value of a field to be removed: null, which Commander would turn into "". */
 export const removed = Symbol("removed");

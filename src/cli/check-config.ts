@@ -59,7 +59,7 @@ function endingModels({ settings: { models } }: ExaminedSettings): readonly stri
   });
 }
 
-/** A price in another unit is a problem, unless the file says that it is right. */
+/** A price in another unit is a problem, unless the file confirms it. */
 function lintedPrices({ models, places, settings: { written } }: ExaminedSettings) {
   const problems = new ProblemList(places);
   const warnings: string[] = [];

@@ -4,7 +4,7 @@ export interface YesOption {
   readonly yes?: true;
 }
 
-/** Irreversible commands ask first on a terminal. `--yes` answers; without either they are rejected. */
+/** Irreversible commands ask for confirmation on a terminal. `--yes` confirms; without either they are rejected. */
 export async function confirm(question: string, options: YesOption, terminal: Terminal): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive)

@@ -2,7 +2,7 @@ import { creditsFromNano } from "../base/money/money.ts";
 import { positiveCreditAmount, signedCreditAmount } from "./arguments.ts";
 import { argument, option, requiredOption } from "./help.ts";
 
-/** What a top-up or an adjustment of a key or an account is given. */
+/** The options of a top-up or an adjustment of a key or an account. */
 export interface CreditFields {
   readonly amount: number;
   readonly reference?: string;

@@ -38,7 +38,7 @@ export const helpStyle: HelpConfiguration = {
 export type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
-  /** It works on data of this machine, as no operation does. */
+  /** Whether it works on data of this machine, unlike an operation. */
   needsMachine = false;
   /** Its examples with their meanings, "" without one. */
   exampleLines: readonly (readonly [line: string, meaning: string])[] = [];
@@ -85,7 +85,7 @@ export function newCommand(name: string, summary: string): SluiceCommand {
     .allowExcessArguments(false);
 }
 
-/** A command on the data folder, or on the database in its place. */
+/** A command that uses the data folder, or the database in its place. */
 export function newDataCommand(name: string, summary: string): SluiceCommand {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))

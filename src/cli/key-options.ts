@@ -13,7 +13,7 @@ import { contentLevels } from "../base/requests/content-level.ts";
 import { type Tags, tagsFromTexts } from "../base/requests/labels.ts";
 import { atLeastZero, expiry, nameList, removed, requestLimit } from "./arguments.ts";
 
-/** Parsers by kind; values of other kinds are taken as they are. */
+/** Parsers by kind; values of other kinds are used unchanged. */
 const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
   models: nameList,
   positive: requestLimit,

@@ -6,8 +6,8 @@ import type { Terminal } from "./terminal/terminal.ts";
 import { showWarnings } from "./warnings.ts";
 
 /**
- * Loads the settings for a command that reports on them, and prints their warnings. Says so if the configuration is the
- * built-in one, because a gateway that runs elsewhere may have another.
+ * Loads the settings for a command that reports on them, and prints their warnings. Notes if the configuration is the
+ * built-in one, because a gateway elsewhere may have a different one.
  */
 export async function loadAndWarn(
   options: ConfigOptions,

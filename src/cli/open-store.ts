@@ -47,7 +47,7 @@ interface FolderUse {
   readonly writes: boolean;
 }
 
-/** Without its data here, a folder is not the one to read, or to write to. */
+/** Rejects a folder without data, which is probably not the intended one. */
 export async function rejectUnusable({ dir, cwd, create, writes }: FolderUse): Promise<void> {
   const hasData = await withFolder(dir, async (folder) => folder.hasData());
   if (!hasData || writes) rejectOtherStore(dir);

@@ -6,10 +6,10 @@ import { isOtherUnit, type StrangeRate, strangeRate } from "./prices/rates.ts";
 
 /** A price that looks mistyped. `message` completes a sentence that starts with its location. */
 export interface PriceWarning {
-  /** Within the model, such as `deployments[0].price.input`. */
+  /** Path within the model, such as `deployments[0].price.input`. */
   readonly path: string;
   readonly message: string;
-  /** It is 1,000 times or more off, so every charge is. */
+  /** It is wrong by a factor of 1,000 or more, and so is every charge. */
   readonly isOtherUnit: boolean;
 }
 

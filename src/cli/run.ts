@@ -32,7 +32,7 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
   }
 }
 
-/** A gateway elsewhere can be of another release, or none: what it responds can lack what a command expects. */
+/** A remote server can be a gateway of a different release, or no gateway at all, so its response can lack fields that a command expects. */
 function unlessOfOtherForm(error: unknown, gateway: string): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
   return new CommandError(
@@ -57,7 +57,7 @@ function takeGateway(argv: readonly string[]): AddressedWords {
   return { words: argv.toSpliced(place, isJoined ? 1 : 2), gateway };
 }
 
-/** What needs the machine itself is not done to the data here, if a gateway elsewhere is meant. */
+/** Rejects commands that need this machine if a gateway elsewhere is selected. */
 function rejectElsewhere(command: Command, gateway: string | undefined, terminal: Terminal): void {
   if (isRemoteCapable(command)) return;
   const works = `\`${fullName(command)}\` works only on the gateway's own machine`;
@@ -175,7 +175,7 @@ function withoutLongWords(terminal: Terminal, argv: readonly string[]): Terminal
   return { ...terminal, note: (text) => terminal.note(shorten(text)) };
 }
 
-/** What our own styles write; `style.ts` has the numbers. */
+/** The escape codes of our own styles; `style.ts` has the numbers. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
 const ownStyle = /(\u001b\[(?:1|2|22|31|32|33|36|39)m)/;
 const layout = /([\n\t])/;

@@ -5,7 +5,7 @@ const unitBytes = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
 /** As a JSON Schema pattern, for editors. */
 export const byteSizePattern = "^\\d+(\\.\\d+)?(B|KB|MB|GB|TB)$";
 
-/** A size as the file has it: a number is bytes, a string has a unit, of which 1 KB is 1,000 bytes. */
+/** A size as written in the file: a number of bytes, or a string with a unit, where 1 KB is 1,000 bytes. */
 export type ByteSize = number | string;
 
 /** Null if it has another form. */

@@ -77,7 +77,10 @@ class ModelChecks {
     this.#add(at, "nothing is recorded without [content]; add that section, or remove this line");
   }
 
-  /** What may be allowed has a name, so that a misspelled one is found. Tools and Google's options have any name. */
+  /**
+   * Values of `allow` must be known names, so that misspelled ones are found. Tools and Google's options can have any
+   * name.
+   */
   #checkAllowed({ allow }: ModelConfig, path: string): void {
     if (!Array.isArray(allow)) return;
     for (const [index, name] of allow.entries()) {

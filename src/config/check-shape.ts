@@ -54,7 +54,7 @@ function unknownName(error: ValueError): string {
   return `unknown name${suggestion === "" ? sectionOf(name) : suggestion}`;
 }
 
-/** What vendors and other gateways call our prices, where no spelling is near enough. */
+/** Other vendors' and gateways' names for our prices, for which no spelling is near enough. */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["cache_read", "cached_input"],
   ["cache_read_input", "cached_input"],
@@ -74,7 +74,7 @@ function sectionOf(name: string): string {
   return "";
 }
 
-/** What was found instead. Only numbers and choices are repeated, because other strings may be secrets. */
+/** Describes the value that was found. Only numbers and choices are repeated, because other strings may be secrets. */
 function foundInstead({ path, value, schema }: ValueError): string {
   if (typeof value === "number" || typeof value === "boolean") return `, not ${value}`;
   if (typeof value === "string") return foundString(value, schema as DescribedSchema);

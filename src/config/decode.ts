@@ -7,9 +7,9 @@ import { type LoadContext, secretAt, validFields } from "./problems.ts";
 import { ifUnset, isSection, type Marks, secrecy, type Unit, unit } from "./schema/marks.ts";
 
 /**
- * The options of a section as the program uses them, by what their schema says: with defaults, in one unit, secrets resolved.
- * `max_list_items` is called `maxListItems`, and `heartbeat`, a duration, `heartbeatMs`. An option that is not set and has no
- * default is null, and so is a secret that cannot be read; a list is empty.
+ * The options of a section as the program uses them, decoded by their schema: with defaults, in one unit, secrets
+ * resolved. `max_list_items` is called `maxListItems`, and `heartbeat`, a duration, `heartbeatMs`. An unset option
+ * without a default is null, and so is a secret that cannot be read; a list is empty.
  */
 export type DecodedSection<Fields extends TProperties> = {
   readonly [Name in keyof Fields & string as SettingName<Name, Fields[Name]>]: IsAlwaysSet<
@@ -51,7 +51,7 @@ type Unchanging<Configured> = Configured extends readonly (infer Item)[]
     ? Readonly<Configured>
     : Configured;
 
-/** What the marks and JSON Schema say about one option. */
+/** The marks and JSON Schema of one option. */
 interface DescribedOption extends Marks {
   readonly default?: unknown;
   readonly type?: string;
@@ -70,7 +70,7 @@ interface NamedOption {
   readonly name: string;
   readonly setting: string;
   readonly field: DescribedOption;
-  /** Whether it is used as it is written. */
+  /** Whether the value is used unchanged. */
   readonly isPlain: boolean;
 }
 

@@ -24,7 +24,7 @@ export function milliseconds(duration: Duration): number {
   return ms;
 }
 
-/** In the largest unit of which it is a whole number, e.g. `90s`, `5m`. */
+/** In the largest unit that gives a whole number, e.g. `90s`, `5m`. */
 export function durationText(ms: number): string {
   const units = Object.entries(unitMs).toReversed();
   const [unit, size] = units.find(([, each]) => ms >= each && ms % each === 0) ?? ["s", unitMs.s];

@@ -1,4 +1,4 @@
-/** In either case, as headers are. */
+/** Case-insensitive, as header names are. */
 export function isHeaderName(text: string): boolean {
   return /^[a-z0-9-]+$/i.test(text);
 }

@@ -6,8 +6,8 @@ const secretName = /authorization|api-?key|token|secret|password/i;
 const unsendable = "has a line break or a character outside Latin-1, or is too long for a header";
 
 /**
- * Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. `unset` says why a
- * secret is missing; null if none is.
+ * Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. `unset` explains
+ * why a secret is missing; null if none is.
  */
 export function resolveHeaders(
   configured: Readonly<Record<string, string>> | undefined,

@@ -29,7 +29,7 @@ export function lintOptions(config: ConfigFile, { places, problems }: LoadContex
   return [...new Set(warnings)];
 }
 
-/** Where each provider's name for a model is written. */
+/** The places in the file of each provider's name for a model. */
 function placesOf(model: ModelConfig, path: string) {
   const own = model.upstream_model === undefined ? `${path}.id` : `${path}.upstream_model`;
   const usual = model.upstream_model ?? model.id;

@@ -45,7 +45,7 @@ export interface LoadedSettings {
 /** The problems of a configuration, and the settings without the faulty parts. */
 export interface ExaminedSettings extends LoadedSettings {
   readonly problems: readonly ConfigProblem[];
-  /** The models without a problem, as they are written. */
+  /** The models without a problem, unchanged. */
   readonly models: readonly ModelConfig[];
   readonly places: Places;
   /** Why each secret that the file refers to, and that is not set here, is missing. */
@@ -192,7 +192,7 @@ function isDemo({ providers = {} }: ConfigFile): boolean {
   return all.length > 0 && all.every((provider) => provider?.kind === "demo");
 }
 
-/** Without the section nothing is recorded; traces that have content then have as much of it as is usual. */
+/** Without the section nothing is recorded. Traces that include content then use the default limits. */
 function contentSettings(config: ConfigFile, context: LoadContext): Pick<Settings, "content" | "bodyLimits"> {
   const content = decode(sections.content, config.content, "content", context);
   const { maxRequestBytes, maxResponseBytes } = content;

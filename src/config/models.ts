@@ -88,7 +88,10 @@ function lacksSearchPrice(
   });
 }
 
-/** What a model is configured to serve although its provider has no route for it: every request would be rejected. */
+/**
+ * Uses that a model is configured to serve although its provider has no route for them: every such request would be
+ * rejected.
+ */
 function unservedUses({ serves, deployments }: ModelSettings, { usable }: Providers): string[] {
   return serves.flatMap((use) => {
     const routes = routesFor([use]);

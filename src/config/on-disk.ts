@@ -14,14 +14,14 @@ export interface CheckedConfig {
   readonly missingSecrets: readonly string[];
 }
 
-/** What an operator has agreed to. A signal agrees to nothing. */
+/** The operator's consent to a reload. A signal consents to nothing. */
 export interface ReloadConsent {
   /** Keys can be suspended because their owners could no longer sign in. */
   readonly suspendsKeys: boolean;
 }
 
 export interface ReloadResult {
-  /** What was not applied, as sentences. */
+  /** Changes that were not applied, as sentences. */
   readonly needsRestart: readonly string[];
   /** The files whose new secrets are used from now on. */
   readonly newSecrets: readonly string[];

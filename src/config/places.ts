@@ -23,7 +23,10 @@ export class Places {
       if (id !== null && !this.#indexes.has(id)) this.#indexes.set(id, index);
   }
 
-  /** The line of a path such as `models[2].price.input`, or of the part of it that the file has; null if it has none. */
+  /**
+   * The line of a path such as `models[2].price.input`, or of the longest part of it that the file contains; null if it
+   * contains none.
+   */
   lineOf(path: string): number | null {
     this.#lines ??= linesOf(this.#text);
     for (let part = path; part !== ""; part = parentOf(part)) {
@@ -64,7 +67,7 @@ const depths = tableOf({ "[": 1, "{": 1, "]": -1, "}": -1 });
 /** The first line of every table and key, by its path. */
 function linesOf(text: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
-  /** How many elements each `[[array]]` has so far. */
+  /** Number of elements of each `[[array]]` so far. */
   const counts = new Map<string, number>();
   let line = 1;
   let table = "";

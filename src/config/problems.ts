@@ -41,7 +41,7 @@ export class ProblemList {
     this.#problems.push({ ...place, ...problem });
   }
 
-  /** Whether there is no problem at the path or below it, so that a further check may rely on its type. */
+  /** Whether there is no problem at the path or below it, so that a further check can rely on its type. */
   isValidAt(path: string): boolean {
     return !this.#problems.some(
       (problem) =>
@@ -84,7 +84,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The file is not to blame for an option or a variable alone. */
+/** Attributes a problem to the file, or to an option or variable alone. */
 function blamed(file: string, problems: readonly ConfigProblem[]): string {
   const areAll = (pattern: RegExp) => problems.length > 0 && problems.every(({ path }) => pattern.test(path));
   if (areAll(/^--/)) return "the command line";
@@ -111,7 +111,10 @@ export interface LoadContext extends SecretSources {
   readonly warnings: string[];
 }
 
-/** The secret at a path; null if there is none. One that is not set is a problem too, unless `without` says what it means. */
+/**
+ * The secret at a path; null if there is none. An unset secret is a problem too, unless `without` explains the
+ * consequence.
+ */
 export function secretAt(
   path: string,
   reference: string,

@@ -192,7 +192,10 @@ const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]
 
 const defaultTimeouts = overrideTimeouts(null);
 
-/** A model server of one's own may begin to answer only when it is free and has read the whole prompt, whatever its speed. */
+/**
+ * Timeouts of a local model server, which may begin to respond only when it is free and has read the whole prompt, at
+ * any speed.
+ */
 const localTimeouts: Timeouts = { ...defaultTimeouts, streamFirstByteMs: 0 };
 
 /** A model's timeouts take precedence over its provider's, and those over the defaults. */

@@ -7,7 +7,7 @@ import type { Settings } from "./settings.ts";
 
 const { properties: sections } = configSchema;
 
-/** The options of a section that a reload leaves as they are. */
+/** The options of a section that a reload does not apply. */
 function keptOptions(section: TSchema | undefined): [name: string, field: TSchema][] {
   const { properties = {} } = (section ?? {}) as Partial<TObject>;
   return Object.entries(properties).filter(([, field]) => (field as Marks)[needsRestart]);

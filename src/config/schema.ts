@@ -40,9 +40,9 @@ const unpushedFeed = { [secrecy]: "secret", [ifUnset]: "the feed is not pushed" 
 const unsentAlerts = { [secrecy]: "secret", [ifUnset]: "alerts are off" } as const;
 
 /**
- * The schema of the configuration file. It validates the file, gives the program its settings with their types,
- * defaults and units (decode.ts), says what is shown of them (view.ts), and is printed by `sluice config schema`. So a new option is
- * a line here, and its use. Unknown names are errors everywhere.
+ * The schema of the configuration file. It validates the file, provides the program's settings with their types,
+ * defaults and units (decode.ts), controls what is shown of them (view.ts), and is printed by `sluice config schema`.
+ * So a new option needs one line here, and its use. Unknown names are errors everywhere.
  */
 export const configSchema = table({
   server: section({

@@ -23,7 +23,7 @@ export interface SecretSources {
   readonly folder: string;
   /** Collects why each secret that is not set is missing, for a check that must not pass without them. */
   readonly unset?: Set<string>;
-  /** Collects a digest of each secret that came from a file, by the file. */
+  /** Collects a digest of each secret that was read from a file, by file. */
   readonly files?: Map<string, string>;
 }
 
@@ -36,7 +36,7 @@ export function readSecret(reference: string, sources: SecretSources): Secret {
   return noted(resolveReference(reference, sources, checkedLine), sources);
 }
 
-/** A secret of several lines: the JSON document that a cloud gives out as a key file. */
+/** A secret of several lines: the JSON key file of a cloud. */
 export function readSecretDocument(reference: string, sources: SecretSources): Secret {
   return noted(resolveReference(reference, sources, rememberedDocument), sources);
 }
@@ -69,7 +69,7 @@ function fromEnvironment(name: string, env: Environment, accept: Accept): Secret
   return accept(value, `the environment variable ${name}`);
 }
 
-/** Digests are only compared within the process, so that they say nothing about a secret outside of it. */
+/** Digests are only compared within the process, so this key keeps them meaningless elsewhere. */
 const digestKey = randomBytes(32);
 
 function digestOf(secret: string): string {

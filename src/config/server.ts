@@ -104,7 +104,7 @@ function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
   }
 }
 
-/** What these hold is shown in reports. */
+/** Headers that hold credentials, and so cannot be labels, which reports show. */
 const credentialHeaders = new Set([
   "authorization",
   "proxy-authorization",
@@ -139,7 +139,7 @@ function checkOrigins(config: ConfigFile, { problems }: LoadContext): void {
   }
 }
 
-/** Apps have schemes of their own (`app://obsidian.md`), of which the URL standard knows no origin. */
+/** Apps have their own schemes (`app://obsidian.md`), for which the URL standard defines no origin. */
 function isOrigin(text: string): boolean {
   if (text.includes("*")) return false;
   if (/^https?:/i.test(text)) return URL.canParse(text) && new URL(text).origin === text;

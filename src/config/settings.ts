@@ -21,18 +21,21 @@ export interface Settings {
   readonly money: SectionSettings<"money">;
   /** `usd_per_credit` times one million, so that it is a whole number. */
   readonly microUsdPerCredit: number;
-  /** How long requests and responses are kept, and how many at most. The ledger is kept for ever. */
+  /** How long requests and responses are stored, and the maximum number. The ledger is never pruned. */
   readonly retention: SectionSettings<"retention">;
   readonly responses: SectionSettings<"responses">;
-  /** What is recorded of requests and responses; null if nothing is. */
+  /** Settings for recording requests and responses; null if nothing is recorded. */
   readonly content: ContentSettings | null;
-  /** How much of a request and of its response is recorded or traced; the rest is cut. Known without `[content]` too. */
+  /**
+   * Maximum sizes of a request and its response that are recorded or traced; the rest is cut. Set without `[content]`
+   * too.
+   */
   readonly bodyLimits: BodyLimits;
   readonly websocket: WebSocketSettings;
   readonly routes: SwitchedRoutes;
   readonly admin: AdminSettings;
   readonly tracing: SectionSettings<"tracing"> | null;
-  /** Where alerts are posted, and what signs them; null if they are off. */
+  /** Where alerts are posted, and the secret that signs them; null if they are off. */
   readonly alerts: AlertSettings | null;
   /** Where the ledger's entries are pushed; null if they are not. */
   readonly feed: FeedSettings | null;
@@ -51,7 +54,7 @@ export interface Settings {
   readonly source: { readonly file: string; readonly digest: string } | null;
   /** The version of the stored prices that these models have; null if the built-in catalog's apply. */
   readonly storedPrices: string | null;
-  /** A digest of each secret that came from a file, by the file, for detecting whether it was rotated. */
+  /** A digest of each secret that was read from a file, by file, for detecting whether it was rotated. */
   readonly secretFiles: ReadonlyMap<string, string>;
   /** The file's content without secrets, for display. */
   readonly written: JsonObject;
@@ -74,7 +77,7 @@ export interface WebSocketSettings extends SectionSettings<"websocket"> {
 export interface AdminSettings
   extends Omit<SectionSettings<"admin">, "members" | "memberKeys" | "signIns" | "managedSettings" | "oidc"> {
   readonly members: readonly string[] | "everyone";
-  /** On which terms members can have keys; empty if they cannot. The first that is for a person applies. */
+  /** The terms on which members can have keys; empty if they cannot. The first that matches a person applies. */
   readonly memberKeys: readonly MemberKeyTerms[];
   readonly signIns: SignInSettings;
   readonly managedSettings: readonly ManagedSettings[];
@@ -141,7 +144,7 @@ export interface Price extends TokenPrice {
   readonly names?: readonly string[];
   /** By service tier, except for the default one. */
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
-  /** How many ten-thousandths of the provider's own price all of these are; absent if they are its own price. */
+  /** The factor from the provider's own price to these prices, in ten-thousandths; absent if they are equal. */
   readonly markupParts?: number;
 }
 
@@ -165,12 +168,12 @@ export type Affinity = OwnModelSettings["affinity"];
 export interface ModelBuilder {
   /** Null if no provider serves the model. */
   build(id: string): ModelSettings | null;
-  /** What the operator can do so that the model is served. */
+  /** Tells the operator how to get the model served. */
   advice(id: string): string;
 }
 
 export interface ModelSettings extends OwnModelSettings {
-  /** It has no entry: its name comes from a client. */
+  /** It has no entry: its name came from a client. */
   readonly isUnlisted?: true;
   readonly ownedBy: string;
   /** In seconds. */

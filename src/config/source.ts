@@ -35,11 +35,11 @@ export interface SourceOptions {
   readonly cwd?: string | undefined;
   /** The configuration itself, in place of a file. */
   readonly text?: string | undefined;
-  /** Providers that the command line asks for. They need a start without a file. */
+  /** Providers requested on the command line. They require a start without a file. */
   readonly requested?: readonly RequestedProvider[] | undefined;
   /** Leaves out vendors whose keys are in the environment. */
   readonly demoOnly?: boolean | undefined;
-  /** Where the gateway will listen, as far as the command line says. */
+  /** Address options of the command line. */
   readonly flags?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
   /** Another path for a test. */
   readonly systemFile?: string | undefined;

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "../base/json.ts";
 
-/** A value in one line, which `Bun.TOML.stringify` would give headers of its own. */
+/** A value on one line. `Bun.TOML.stringify` would write a table with headers. */
 export function tomlValue(value: Json): string {
   if (typeof value === "string") return tomlString(value);
   if (Array.isArray(value)) return `[${value.map(tomlValue).join(", ")}]`;

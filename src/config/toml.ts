@@ -21,9 +21,9 @@ function tryParse(text: string): JsonObject | string {
 }
 
 /**
- * Bun's parser does not report the line. It reads from the front, so every prefix that has the line fails as the whole document
- * does, and the shortest of them ends with it. Halving finds it by a few parses: one for each line would hold up a gateway that
- * checks a long file.
+ * Finds the line of a syntax error, which Bun's parser does not report. Every prefix that includes the line fails like
+ * the whole document, and the shortest one ends with it. A binary search needs few parses: one per line would block a
+ * gateway that checks a long file.
  */
 function failingLine(text: string, message: string): number {
   const lines = text.split("\n");

@@ -5,7 +5,7 @@ import { buildModel, type ModelContext } from "./models.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
 import type { ModelBuilder, ModelSettings } from "./settings.ts";
 
-/** A segment of dots alone would leave its place in a provider's path. */
+/** A segment that consists of dots would change a provider's path. */
 const dotSegment = /(?:^|\/)\.*(?:\/|$)/;
 
 /** Not a model, but what an account keeps: a prompt or a profile of Bedrock, an endpoint of Vertex. */
@@ -43,7 +43,7 @@ export class UnpricedModels implements ModelBuilder {
     return missingModelAdvice(id, { providers, usable: new Set(this.#context.providers.usable.keys()) });
   }
 
-  /** A name that begins with a provider's, such as `openai/gpt-6`, goes to that provider or to none. */
+  /** A name that begins with a provider's, such as `openai/gpt-6`, is served by that provider or not at all. */
   #placeOf(id: string): Pick<ModelConfig, "provider" | "upstream_model"> | null {
     const prefixed = this.#rules.find(({ provider }) => id.startsWith(`${provider}/`));
     const name = prefixed === undefined ? id : id.slice(prefixed.provider.length + 1);

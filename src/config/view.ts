@@ -6,8 +6,8 @@ import { withoutCredentials } from "./written.ts";
 export const masked = "********";
 
 /**
- * The options of a section with the values that the program uses, under the names of the file; durations are in milliseconds, as
- * their names say. What the schema marks as secret is masked.
+ * The options of a section with their effective values, under their names in the file; durations are in milliseconds,
+ * as their names indicate. Options that the schema marks as secret are masked.
  */
 export function sectionView(schema: TObject, settings: object): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = { ...settings };

@@ -5,9 +5,9 @@ import { isReference } from "./secrets.ts";
 const mask = "********";
 
 /**
- * The configuration as it is written, for display. References to secrets stay as they are. The schema accepts no secret in
- * its place, but the value of a header, or an address, may hold one. Not even a digest of it is shown: a weak secret could be
- * guessed from that.
+ * The configuration as written, for display. References to secrets stay. The schema accepts no plain secrets, but the
+ * value of a header, or an address, may contain one. Not even its digest is shown: a weak secret could be guessed from
+ * that.
  */
 export function writtenWithoutSecrets(document: JsonObject): JsonObject {
   return shownTable(document, false);

@@ -20,7 +20,7 @@ export interface ArchiveOptions {
   readonly onEncrypting?: ((done: number, all: number) => void) | undefined;
 }
 
-/** What was recorded of one request. */
+/** The recorded content of one request. */
 export interface RecordedDocument {
   /** A JSON object, to be sent unchanged. */
   readonly json: Uint8Array;
@@ -61,7 +61,7 @@ export class ContentArchive {
     }
   }
 
-  /** Without the key: only to list, count and delete. */
+  /** Opens the rows without the key: only to list, count and delete. */
   static async openRows(location: StoreLocation): Promise<ContentArchive> {
     return new ContentArchive(await openContentStore(location), null);
   }

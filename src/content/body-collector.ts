@@ -7,17 +7,20 @@ import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 /** Events are decoded in batches of this size. */
 const maxWaitingBytes = 256 * 1024;
 
-/** How much of a stream is joined: a multiple of the maximum, because data in it becomes shorter, but at least this much. */
+/**
+ * Maximum size of the stream data that is joined: a multiple of the recorded maximum, because joining shortens it, but
+ * at least this much.
+ */
 const maxJoinedShare = 4;
 const minJoinedBytes = 4_000_000;
 
-/** A body as it was collected. */
+/** A collected body. */
 export type CollectedBody =
   | { readonly kind: "json"; readonly part: Buffer; readonly isValid: boolean }
   | { readonly kind: "value"; readonly value: Json; readonly skippedBytes: number }
   | ({ readonly kind: "written" } & WrittenBody);
 
-/** JSON text, or the part of the log that has it as it came, and how many bytes were cut. */
+/** JSON text, or the part of the log that contains it unchanged, and the number of bytes cut. */
 export interface WrittenBody {
   readonly json: string | Buffer;
   readonly cut: number;
@@ -27,7 +30,7 @@ export interface BodyCollector {
   add(part: Buffer): void;
   /** Null if the body is empty. */
   end(): CollectedBody | null;
-  /** Copies what is still needed of the log, whose memory is about to be reused. */
+  /** Copies the needed parts of the log, whose memory is about to be reused. */
   retain(): void;
   /** Approximate memory use. */
   readonly heldBytes: number;
@@ -41,7 +44,7 @@ export function collectorOf(form: BodyForm, max: number): BodyCollector {
 
 export class JsonCollector implements BodyCollector {
   #parts: Buffer[] = [];
-  /** How many of the parts are copies or in shared memory. */
+  /** Number of parts that are copies or in shared memory. */
   #retained = 0;
   #written: WrittenBody | null = null;
   readonly #isValid: boolean;

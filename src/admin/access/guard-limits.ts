@@ -9,7 +9,7 @@ type Limits = Pick<
   "lockout" | "memberChanges" | "deviceGuesses" | "deviceRequests" | "refreshes" | "reads"
 >;
 
-/** What slows down guessing, and limits what a caller can do in a minute. */
+/** Limits that slow down guessing, and that bound a caller's work per minute. */
 export function guardLimits(clock: Clock): Limits {
   return {
     lockout: new Lockout(clock),

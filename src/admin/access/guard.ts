@@ -13,7 +13,7 @@ import { type Person, rolesOf } from "./person.ts";
 import { mayHaveKeys, type Role, roleInCall } from "./roles.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What takes long to read. */
+/** Reads that take long. */
 export type LimitedRead = "reports" | "documents";
 
 /** Runs a caller's reads within their limits. */
@@ -179,7 +179,7 @@ function rolesOfToken({ role, identity }: AdminTokenRecord, settings: AdminSetti
   return new Set(held.has("viewer") ? ["viewer"] : []);
 }
 
-/** Before it is known what they call. */
+/** An authenticated caller, before it is known which operation they call. */
 type KnownCaller = Omit<Caller, "role"> & { readonly roles: ReadonlySet<Role> };
 
 const ownsNothing: Pick<Caller, "owner" | "owns" | "person"> = {
@@ -197,7 +197,7 @@ export function isIssuerConfigured(
   return oidc !== null && issuerName(issuer) === issuerName(oidc.issuer);
 }
 
-/** For comparing: Authentik's issuer ends in a slash, others' do not, and operators write either. */
+/** Normalizes an issuer for comparison: Authentik's ends in a slash, others' do not, and operators write either. */
 export function issuerName(issuer: string): string {
   return issuer.replace(/\/+$/, "");
 }
@@ -274,7 +274,9 @@ export function endedSessionCookies(isSecure: boolean): string[] {
   return cookieTexts("", 0, isSecure);
 }
 
-/** One for the dashboard and one for the self-service page, so that the API of the clients never gets it. */
+/**
+ * Two cookies, one for the dashboard and one for the self-service page, so that the clients' API never gets a session.
+ */
 function cookieTexts(value: string, maxAge: number, isSecure: boolean): string[] {
   const secure = isSecure ? "; Secure" : "";
   return ["/admin", "/usage"].map(

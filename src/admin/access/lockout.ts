@@ -4,9 +4,9 @@ const failuresAllowed = 5;
 const lockedMs = 15 * 60_000;
 const maxAddresses = 10_000;
 
-/** Delay of the answer to a wrong token from a locked address. */
+/** Delay of the response to a wrong token from a locked address. */
 const slowResponseMs = 1000;
-/** At most this many answers are delayed: each holds a connection open. */
+/** At most this many responses are delayed: each holds a connection open. */
 const maxSlowed = 100;
 
 interface Failures {
@@ -50,7 +50,7 @@ export class Lockout {
     this.#byAddress.delete(address);
   }
 
-  /** Resolves when the answer to a locked address may be sent. */
+  /** Resolves when the response to a locked address can be sent. */
   async slowDown(): Promise<void> {
     if (this.#slowed >= maxSlowed) return;
     this.#slowed += 1;

@@ -96,7 +96,7 @@ export async function refreshSignIn(
 
 export interface SignInLosses {
   readonly keys: number;
-  /** Whose keys they are, each person once. */
+  /** The owners of the keys, each once. */
   readonly people: readonly string[];
 }
 

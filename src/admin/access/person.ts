@@ -27,7 +27,10 @@ export function rolesOf(
   return held;
 }
 
-/** As lists in the configuration have them. Null for people who chose a name that reads like a group or a role. */
+/**
+ * A person's names as configuration lists spell them. Null for people who chose a name that reads like a group or a
+ * role.
+ */
 function namesOf({ user, groups }: Person): ReadonlySet<string> | null {
   const name = asCompared(user);
   if (name.startsWith(groupMark) || name.startsWith(roleMark)) return null;
@@ -43,7 +46,7 @@ export function isFor(whom: readonly string[] | null, person: Person, settings: 
   return whom.some((each) => names.has(each) || [...held].some((role) => each === `${roleMark}${role}`));
 }
 
-/** On which terms this person can have keys; null if they cannot. */
+/** The terms on which this person can have keys; null if they cannot. */
 export function memberKeyTerms(person: Person, settings: AdminSettings): MemberKeyTerms | null {
   return settings.memberKeys.find((terms) => isFor(terms.for, person, settings)) ?? null;
 }

@@ -12,14 +12,14 @@ function mayCall(role: Role, needed: Role, changes: boolean): boolean {
 }
 
 /**
- * Roles add up: of those that a caller has, the highest that allows the call. Someone who is a viewer and a member
- * reads as a viewer, and changes their own keys as a member. Null if none allows it.
+ * Returns the highest of the caller's roles that allows the call; null if none does. Someone who is a viewer and a
+ * member reads as a viewer, and changes their own keys as a member.
  */
 export function roleInCall(held: ReadonlySet<Role>, needed: Role, changes: boolean): Role | null {
   return roles.findLast((role) => held.has(role) && mayCall(role, needed, changes)) ?? null;
 }
 
-/** Viewers alone cannot have keys, because they must not spend. */
+/** Callers who are only viewers cannot have keys, because they must not spend. */
 export function mayHaveKeys(held: ReadonlySet<Role>): boolean {
   return held.has("member") || held.has("admin");
 }

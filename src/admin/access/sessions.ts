@@ -3,7 +3,7 @@ import { mintSecret } from "../../base/secrets/mint-secret.ts";
 import type { SessionRecord, SessionRecords } from "../../store/store.ts";
 import type { Identity } from "./identity.ts";
 
-/** How long a session lasts that was begun with a token. */
+/** Lifetime of a session that was started with a token. */
 export const tokenSessionMs = 12 * 3_600_000;
 const maxSessions = 1000;
 
@@ -35,8 +35,8 @@ interface SessionTerms {
 }
 
 /**
- * Sessions of the dashboard. They are looked up by the hash of their id, so that timing says nothing about a valid id. The token
- * is part of the hash, so that sessions which were begun with another one, before a restart, are unknown.
+ * Sessions of the dashboard. They are looked up by the hash of their id, so that timing reveals nothing about a valid
+ * id. The token is part of the hash, so a session that was started with a former token is unknown.
  */
 export class Sessions {
   readonly #records: SessionRecords;
@@ -45,8 +45,8 @@ export class Sessions {
   readonly #tokenHash: () => string;
 
   /**
-   * `shared` is set if several gateways share the sessions: behind a load balancer the next request may reach another
-   * one.
+   * `shared` is set if several gateways share the sessions: behind a load balancer, the next request may reach a
+   * different gateway.
    */
   constructor(clock: Clock, shared: SessionRecords | null, tokenHash: () => string) {
     this.#records = shared ?? new SessionsInMemory();
@@ -123,10 +123,10 @@ function sessionFrom(content: string): Session {
   return JSON.parse(content) as Session;
 }
 
-/** How many logout tokens are remembered. The oldest are forgotten first. */
+/** Maximum number of remembered logout tokens. The oldest are forgotten first. */
 const maxSpent = 10_000;
 
-/** The sessions of a gateway that runs alone: a restart signs everyone out, and no file can leak one. */
+/** The sessions of a single gateway: a restart signs everyone out, and no file can leak a session. */
 class SessionsInMemory implements SessionRecords {
   readonly #byHash = new Map<string, SessionRecord>();
   readonly #spent = new Map<string, number>();

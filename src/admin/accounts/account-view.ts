@@ -20,8 +20,7 @@ import type { AccountView } from "./schema.ts";
 
 const accountsPerRead = 50;
 /**
- * How many keys are read with each account, in one statement. If an account has more, they are read in pages of about 5
- * ms.
+ * Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 5 ms.
  */
 const keysWithAccount = 5;
 const keysPerRead = 500;

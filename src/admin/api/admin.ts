@@ -26,7 +26,7 @@ export const memberBase = "/usage/api/v1";
 /** Called by the HTTP server, which knows where a request comes from. */
 export type AdminMount = (connections: Connections) => Elysia;
 
-/** What members use, wherever they come from: their own data, their sign-in, and `sluice login`. */
+/** Routes for members, wherever they come from: their own data, their sign-in, and `sluice login`. */
 export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
   return (connections) => {
     const app = new Elysia();
@@ -81,7 +81,7 @@ function unknownPath(request: Request): AdminError {
   return new AdminError(404, "unknown_operation", sentence(message));
 }
 
-/** A key shows itself, but neither changes anything nor stands for the person who owns it. */
+/** A key can read its own data, but it cannot change anything, and does not represent the person who owns it. */
 function isReadWithKey(route: AdminRoute): boolean {
   return roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route);
 }

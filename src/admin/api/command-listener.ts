@@ -21,12 +21,12 @@ interface Listening {
 }
 
 const lastConnectionsMs = 50;
-/** How long an export to a slow reader may hold up a stop. */
+/** How long an export to a slow reader can delay a stop. */
 const lastCallsMs = 10_000;
 
 /**
- * Serves commands on a socket in the data folder. Only the folder's owner and root can connect to it. Without it, for
- * example on a file system without sockets, the gateway runs on, and commands say that they cannot reach it.
+ * Serves commands on a socket in the data folder. Only the folder's owner and root can connect to it. Without the
+ * socket, for example on a file system that has none, the gateway runs, and commands report that they cannot reach it.
  */
 export function listenForCommands({ dir, hello, operations, log }: Listening): CommandListener {
   const path = commandSocket(dir);

@@ -13,7 +13,10 @@ const maxBytes = 256 * 1024 * 1024;
 /** Performs an operation for a user of this machine. */
 export type LocalOperations = (request: Request) => Promise<Response>;
 
-/** Names the system's user who calls. Only who may write to the data folder can call at all, so the name is believed. */
+/**
+ * Header with the system user who runs the command. It is trusted, because only users who can write to the data folder
+ * can connect.
+ */
 export const userHeader = "x-sluice-user";
 
 /**

@@ -23,7 +23,7 @@ interface OpenedData {
   settings(): Settings;
   knownNames(): KnownNames | null;
   readonly content: ArchiveCalls | null;
-  /** What is said where only a running gateway could answer. */
+  /** The error message for an operation that needs a running gateway. */
   readonly noGateway: string;
 }
 

@@ -74,7 +74,7 @@ function endSessionsOf(sessions: Pick<Sessions, "endWhere">, person: string): Pr
   );
 }
 
-/** Returns the labels of the tokens that it revoked. Sessions that were begun with them end too. */
+/** Revokes the person's tokens and returns their labels. Sessions that were started with them end too. */
 async function revokeTokensOf(context: OperationContext, person: string): Promise<string[]> {
   const isTheirs = ({ createdBy, revokedAtMs }: AdminTokenRecord) =>
     revokedAtMs === null && asCompared(createdBy) === asCompared(person);

@@ -61,7 +61,7 @@ function sessionView(deps: AdminDeps, verdict: Awaited<ReturnType<FindCaller>>):
   };
 }
 
-/** Whether the caller can read recorded content: viewers alone never, members their own if the configuration allows it. */
+/** Whether the caller can read recorded content: viewers never, members their own if the configuration allows it. */
 function readsContent(deps: AdminDeps, caller: Caller | null): boolean {
   if (deps.content === null || caller === null) return false;
   return (

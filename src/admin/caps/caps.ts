@@ -28,11 +28,11 @@ export interface ChangedCap {
 }
 
 const maxCaps = 10_000;
-/** Every request is checked against each of them. */
+/** Limits the cost of a request: it is checked against each of these caps. */
 const maxEachCaps = 50;
 const maxValues = 10_000;
 
-/** Where a cap counts: within a key, an account, or everywhere. */
+/** The requests that a cap counts: of a key, of an account, or of all. */
 interface Scope {
   readonly keyId: string | null;
   readonly accountId: string | null;
@@ -87,7 +87,7 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
   return { label, value: null };
 }
 
-/** As labels are stored: PostgreSQL reads neither NUL nor half a character. */
+/** Text in the form in which labels are stored: PostgreSQL rejects NUL and unpaired surrogates. */
 function storable(value: string, what: string): string {
   if (value.includes("\0")) throw invalidInput(`${what} cannot contain a NUL character`);
   return value.toWellFormed();
@@ -235,7 +235,7 @@ export async function removeCap(context: OperationContext, id: string): Promise<
   return { cap, detail: capText(cap) };
 }
 
-/** At most this many values are shown, those that have used the most. */
+/** Maximum number of values shown, those with the highest use first. */
 const maxShown = 100;
 
 export async function showCap(context: OperationContext, id: string): Promise<CapDetailView> {
@@ -248,7 +248,7 @@ export async function showCap(context: OperationContext, id: string): Promise<Ca
   return { ...view, notes: await notesFor(context, cap), used_by: usedBy.slice(0, maxShown) };
 }
 
-/** What it does not count, which may not be expected. */
+/** Notes about requests that the cap, perhaps unexpectedly, does not count. */
 async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promise<string[]> {
   const notes: string[] = [];
   if (cap.label === "owner") {

@@ -12,7 +12,7 @@ export async function listCaps({ store, clock }: OperationContext): Promise<read
   return [...byValue, ...(await store.ownedCaps()).map((cap) => ownedCapView(cap, nowMs))];
 }
 
-/** What has used this share of its limit, the nearest first: values, and the caps of keys and accounts. */
+/** Values, and caps of keys and accounts, that have used this share of their limit, the nearest to it first. */
 export async function valuesNear(
   { store, clock }: OperationContext,
   share: number,

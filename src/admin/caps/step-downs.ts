@@ -2,13 +2,13 @@ import { coversModel } from "../../base/models/model-pattern.ts";
 import type { ValueCapRecord } from "../../store/store.ts";
 import { invalidInput } from "../context.ts";
 
-/** What decides where a request steps down to. */
+/** The fields that decide which model a request switches to. */
 type SteppingCap = Pick<
   ValueCapRecord,
   "id" | "keyId" | "accountId" | "mode" | "label" | "value" | "models" | "thenModel"
 >;
 
-/** Throws unless the model that the cap names is another one than those that it limits, and no caps lead back to these. */
+/** Throws if the model to run instead is one that the cap limits, or if other caps lead from it back to such a model. */
 export function rejectCircle(cap: SteppingCap, all: readonly SteppingCap[]): void {
   const { models, thenModel } = cap;
   if (thenModel === null) return;

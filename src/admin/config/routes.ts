@@ -55,7 +55,7 @@ export const configRoutes: readonly AdminRoute[] = [
   ),
 ];
 
-/** What was reviewed has this digest, and nothing else is to be loaded. */
+/** Throws unless the file still has the digest that was reviewed. */
 async function rejectOther(deps: AdminDeps, digest: string): Promise<void> {
   const document = await checked(deps);
   const [first] = document.problems;

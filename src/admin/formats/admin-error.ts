@@ -74,7 +74,7 @@ export function expectedError(error: unknown): AdminError | null {
   return null;
 }
 
-/** The headers of a response, with a request id of its own. */
+/** The headers of a response, including a new request id. */
 export function answerHeaders(more: Readonly<Record<string, string>> = {}) {
   return {
     "cache-control": "no-store",

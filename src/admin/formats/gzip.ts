@@ -1,6 +1,6 @@
 /**
- * Compresses a long response for clients that accept it: the list of a thousand models is a twentieth of its size. It
- * is read and compressed part by part, so the event loop goes on in between.
+ * Compresses a long response for clients that accept it: the list of a thousand models shrinks to a twentieth. Works in
+ * parts, so that the event loop can run in between.
  */
 export function gzipped(request: Request, response: Response): Response {
   const { body, headers, status } = response;

@@ -80,7 +80,7 @@ async function keepStopped({ store }: OperationContext, { id, status }: KeyRecor
   return status === "suspended" && (await store.admin.devices.replaceStatusBefore(id, status));
 }
 
-/** Such a key would be suspended again at the next start or reload. */
+/** Rejects a key whose owner cannot sign in: the next start or reload would suspend it again. */
 async function rejectLostSignIn({ store }: OperationContext, { id, prefix }: KeyRecord): Promise<void> {
   const [bound] = await store.admin.devices.findBoundKeys([id]);
   if (bound === undefined || bound.statusBefore === null) return;
@@ -90,7 +90,7 @@ async function rejectLostSignIn({ store }: OperationContext, { id, prefix }: Key
   throw new OperationError("wrong_status", why);
 }
 
-/** Its secret would be valid without a sign-in. */
+/** Rejects the key of a sign-in: its secret would be valid without a sign-in. */
 async function rejectSignInKey({ store }: OperationContext, { id, prefix }: KeyRecord): Promise<void> {
   const [bound] = await store.admin.devices.findBoundKeys([id]);
   if (bound?.isForSignIns !== true) return;

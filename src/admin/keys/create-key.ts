@@ -27,7 +27,7 @@ export interface PaidKeySpec extends Omit<KeySpec, "mode" | "accountId" | "caps"
   readonly caps?: readonly WrittenCap[] | undefined;
 }
 
-/** Creates a key on an existing account, or on a new one of its own. */
+/** Creates a key on an existing account, or with a new account for this key alone. */
 export async function createKeyOn(
   context: OperationContext,
   { account: name, caps, mode: requestedMode, ...spec }: PaidKeySpec,

@@ -65,7 +65,7 @@ export async function membersKey(
   return { person, label: label ?? null, owner, ...specFor(terms) };
 }
 
-/** What the configuration says of a member's key. */
+/** The configured attributes of a member's key. */
 export function specFor({ account, cap: capText, models }: MemberKeyTerms): PaidKeySpec {
   const cap = capText === null ? null : capFromText(capText);
   const caps = cap === null ? {} : { caps: [cap] };

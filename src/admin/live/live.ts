@@ -5,7 +5,7 @@ import type { ExchangeFacts } from "../../observe/exchange.ts";
 import { Metrics } from "../../observe/metrics.ts";
 import { ExchangeFeed } from "./feed.ts";
 
-/** How many live tails a viewer can have open. Each receives every finished exchange. */
+/** Maximum live tails per viewer. Each receives every finished exchange. */
 const maxTails = 10;
 
 /** Observes exchanges for metrics and the live tail. `observe` is called once at the end of each. */

@@ -16,7 +16,7 @@ export interface OtherNodesOptions {
 const defaultEveryMs = 1_000;
 /** Maximum shown per poll: more would scroll by unread. */
 const maxPerLook = 200;
-/** How many shown ids are remembered: more than one check can find again. */
+/** Maximum number of remembered ids: more than one check can return again. */
 const maxRemembered = 20_000;
 
 /**

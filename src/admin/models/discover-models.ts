@@ -129,7 +129,10 @@ interface FoundPrice {
   readonly entry: ModelConfig | null;
 }
 
-/** The catalog's price for the model itself, else what the provider asks, else what the family's rule says. */
+/**
+ * The catalog's price for the model itself, else the provider's own price, else the price by the rule of the model's
+ * family.
+ */
 function priceOf({ id, price }: VendorModel, known: KnownModels): FoundPrice | null {
   const found = known.find(id);
   if (price !== null && (found === null || found.by === "family"))

@@ -10,7 +10,7 @@ import type { ProviderSettings } from "../../vendors/provider.ts";
 import { createProvider, vendorOf } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 
-/** For the whole list of one provider. */
+/** Time limit for the whole list of one provider. */
 const timeoutMs = 3_000;
 /** OpenRouter's list is about one megabyte. */
 const maxPageBytes = 16 * 1024 * 1024;

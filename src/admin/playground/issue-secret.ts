@@ -25,7 +25,10 @@ export interface OpenedPlayground {
   readonly endsAtMs: number;
 }
 
-/** Issues a secret that stands for a key for an hour, so that the key's own secret, which only its owner has, is not needed. */
+/**
+ * Issues a secret that stands for a key for an hour, so that the playground does not need the key's own secret, which
+ * only its owner has.
+ */
 export async function issuePlaygroundSecret(
   deps: AdminDeps,
   chosen: PlaygroundBody,

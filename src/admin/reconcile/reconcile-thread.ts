@@ -31,8 +31,8 @@ export interface ReconcileResult extends ComparisonResult {
 }
 
 /**
- * Reads bills and compares them on a thread of its own, one at a time: 4 MB take a second. If the client disconnects, the thread ends,
- * because it cannot be asked to stop while it is at work.
+ * Reads usage reports and compares them on a separate thread, one at a time: 4 MB take a second. If the client
+ * disconnects, the thread is terminated, because a busy thread cannot be interrupted.
  */
 export class ReconcileThread {
   readonly #gate = new Gate(gateOptions);

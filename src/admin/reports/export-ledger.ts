@@ -48,8 +48,8 @@ const columns = [
 ] as const satisfies readonly (keyof EntryView)[];
 
 /**
- * Exports entries, oldest first, one chunk of text at a time. The fields are the same as in the admin API, but credits are
- * whole nano-credits, as `unit` says.
+ * Exports entries, oldest first, one chunk of text at a time. The fields are the same as in the admin API, but `amount`
+ * is in whole nano-credits.
  */
 export async function* exportLedger(
   context: OperationContext,

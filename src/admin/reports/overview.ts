@@ -13,7 +13,7 @@ const oldestCount = 5;
 interface Span {
   /** The width of one point of a chart. */
   readonly stepMs: number;
-  /** How long the top keys are cached for all viewers: adding up a month of ten thousand keys is slow. */
+  /** How long the top keys are cached for all viewers: totals of ten thousand keys over a month are slow to compute. */
   readonly topKeysCachedMs: number;
 }
 

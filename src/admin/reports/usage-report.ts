@@ -17,13 +17,13 @@ export interface UsageReportRequest extends ChosenRange {
   readonly key?: string | undefined;
   /** An account's id; absent means all accounts. */
   readonly account?: string | undefined;
-  /** How many groups to return; the total includes all. By default all. */
+  /** Maximum number of groups to return; the total includes all. Default: all. */
   readonly limit?: number | undefined;
-  /** How many groups to skip, from earlier pages. */
+  /** Number of groups to skip, returned by earlier pages. */
   readonly skip?: number | undefined;
-  /** Also over time, in steps of this length or longer. */
+  /** Adds totals over time, in steps of at least this length. */
   readonly step?: ChartStep | undefined;
-  /** Also what it would have cost on this model. */
+  /** Adds the cost that the requests would have had on this model. */
   readonly as?: ComparedModel | undefined;
   /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;

@@ -52,7 +52,7 @@ function statusAdvice({ status, prefix, account, account_status: accountStatus }
   }
 }
 
-/** How to let the key use the model. */
+/** Advice on how to let the key use the model. */
 function modelAdvice(
   { model }: ListedExchange,
   { prefix, models, provider_scope: scope }: KeyView,
@@ -135,7 +135,7 @@ export function adviceFor(
 type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed" | "bound" | "labels">;
 
 /**
- * How to let a denied request through: one command for each limit that leaves too little for it now. The client's error names
+ * How to let a denied request through: a command for each limit that has too little left now. The client's error names
  * only one of them.
  */
 function limitAdvice(exchange: DeniedExchange, key: KeyView): string {
@@ -183,7 +183,7 @@ function raisedValues(
   });
 }
 
-/** Nano-credits for each credit of a view; tokens are shown as they are. */
+/** Nano-credits per credit; 1 for tokens. */
 function unitOf(mode: KeyMode): number {
   return mode === "credit" ? 1e9 : 1;
 }

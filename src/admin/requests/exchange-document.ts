@@ -65,7 +65,7 @@ export function exchangeDetailDocument(
   { id, record, others }: FoundExchange,
   keyOf: KeyOf,
   key: KeyView | null,
-  /** The duration including the charge, which the record lacks; null if it is no longer known. */
+  /** The duration including the charge, which the record lacks; null if the gateway no longer has it. */
   durationMs: number | null,
   settings: Settings,
 ): ExchangeDetailView {

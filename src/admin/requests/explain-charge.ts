@@ -58,7 +58,7 @@ function sumInTokens(quantities: Quantities): string {
   return `${terms.length === 0 ? "0" : terms.join(" + ")} = ${tokensOf(quantities)} tokens`;
 }
 
-/** Whether a quantity needs no name, because its position says what it is. */
+/** Whether a quantity needs no name, because its position identifies it. */
 function isPlain(name: string): boolean {
   return name === "input" || name === "output";
 }

@@ -113,7 +113,7 @@ function attemptSentence(attempt: AttemptRecord): string {
   return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
 }
 
-/** For a sentence inside another one. */
+/** Removes the final period, to use the sentence inside another one. */
 function withoutStop(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }

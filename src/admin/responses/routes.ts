@@ -20,7 +20,7 @@ export type StoredResponsesView = Static<typeof storedResponsesView>;
 const deletedResponsesView = Type.Object({ key: text("The key's prefix."), deleted: count });
 export type DeletedResponsesView = Static<typeof deletedResponsesView>;
 
-/** What clients have stored by the Responses API: never its content. */
+/** Lists and deletes what clients stored with the Responses API, without showing its content. */
 export const responseRoutes: readonly AdminRoute[] = [
   get(
     "/responses",

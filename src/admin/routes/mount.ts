@@ -12,8 +12,8 @@ import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
 import { type AdminCall, type AdminRoute, type Change, namedBy, roleFor } from "./route.ts";
 
 /**
- * How callers authenticate: as people and programs do, or for what is their own, by a sign-in or with an API key, which
- * shows only that key. Some routes do not accept a key in place of the sign-in.
+ * How callers authenticate: with a sign-in or admin token, or for their own data also with an API key, which can only
+ * read that key's data. Some routes do not accept a key in place of the sign-in.
  */
 export type Proof = "sign-in" | "own" | "own-sign-in";
 

@@ -10,7 +10,7 @@ import { nothing } from "../formats/shapes.ts";
 export interface AdminCall<Query = unknown, Body = unknown> {
   readonly deps: AdminDeps;
   readonly request: Request;
-  /** What the `:name` in the route's path stands for; empty without one. */
+  /** The value of `:name` in the route's path; empty without one. */
   readonly named: string;
   readonly query: Query;
   readonly body: Body;
@@ -28,7 +28,7 @@ export interface Change {
 export interface ChangeResult {
   /** A byte array is JSON that was serialized before. */
   readonly answer: unknown;
-  /** For the audit log; null if everything was so already. */
+  /** The change for the audit log; null if nothing changed. */
   readonly change: Change | null;
 }
 
@@ -38,7 +38,7 @@ interface RouteDescription {
   readonly summary: string;
   /** The role needed; by default `viewer` to read and `admin` to change. */
   readonly role?: Role;
-  /** Lowers the role if the configuration says so. */
+  /** Lowers the role if the configuration allows it. */
   roleIn?(settings: Settings): Role | null;
   readonly query?: TObject;
   readonly answers: TSchema;
@@ -135,7 +135,7 @@ interface FoundRoute {
   readonly named: string;
 }
 
-/** The route that a path belongs to, with what its `:name` stands for. A route without one comes first. */
+/** The route of a path, with the value of its `:name`. A route without a name takes precedence. */
 export function routeAt(routes: readonly AdminRoute[], method: string, path: string): FoundRoute | null {
   const parts = path.split("/");
   const found = routes.flatMap((route): FoundRoute[] => {

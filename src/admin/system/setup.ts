@@ -7,7 +7,7 @@ import type { SetupStepView } from "./setup-schema.ts";
 
 type Step = SetupStepView["step"];
 
-/** How many days back a provider's response counts. */
+/** Number of days within which a provider's response counts. */
 const recentDays = 30;
 
 /**

@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import { iso } from "../moments.ts";
 import type { StorageView } from "./schema.ts";
 
-/** What is stored, for how long, and what was deleted last, in the fields shared by the admin API and `--json`. */
+/** Stored amounts, retention and the last deletions, in the fields shared by the admin API and `--json`. */
 export async function readStorage(
   store: Store,
   { retention, content }: Pick<Settings, "retention" | "content">,

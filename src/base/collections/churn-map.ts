@@ -2,11 +2,11 @@
 const fewDeletions = 8;
 
 /**
- * A map for what comes and goes with every request. In a `Map` each of them could stay in memory until the next full garbage
- * collection: an outgrown table refers to the one that has replaced it, so that once one table has become old, every later one is
- * kept, and what was in it. Next to the same gateway with maps of this kind, one with `Map` took 3% more CPU time, and grew by 49 MB
- * in 64,000 requests where this one stayed level. A copy has no earlier tables. (For the same reason a map that is emptied again and
- * again is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
+ * A map whose entries come and go with every request. In a `Map`, each entry could stay in memory until the next full
+ * garbage collection: an outgrown table refers to the one that replaced it, so once one table has become old, all later
+ * ones and their entries stay alive. Measured on the same gateway, `Map` took 3% more CPU time, and grew by 49 MB in
+ * 64,000 requests where this map did not grow. A copy has no earlier tables. (For the same reason, a map that is
+ * emptied repeatedly is replaced, not cleared.) A loop over it can meet entries that were deleted after it began.
  */
 export class ChurnMap<Key, Value> {
   #entries = new Map<Key, Value>();
@@ -48,7 +48,10 @@ export class ChurnMap<Key, Value> {
   }
 }
 
-/** A set like `ChurnMap`. A loop visits the items that were present when it began, whatever is added or deleted meanwhile. */
+/**
+ * A set like `ChurnMap`. A loop visits the items that were present when it began, even if items are added or deleted
+ * meanwhile.
+ */
 export class Bag<Item> extends ChurnMap<Item, Item> {
   add(item: Item): void {
     this.set(item, item);

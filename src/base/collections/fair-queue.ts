@@ -1,5 +1,5 @@
 interface OwnedItems<Item> {
-  /** In the order in which they were added, each with its round. */
+  /** In insertion order, each with its round. */
   items: { readonly round: number; readonly item: Item }[];
   lastRound: number;
 }

@@ -2,7 +2,7 @@
 const batchThreshold = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
 const averagedTurns = 8;
-/** Without a crowd, one turn is batched every so many items to see whether a crowd has formed. */
+/** Without a crowd, every 64th item is processed as a batch, to see whether a crowd has formed. */
 const itemsBetweenLooks = 64;
 
 /** Every batch of the process. */

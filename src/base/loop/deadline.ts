@@ -1,15 +1,15 @@
 import { whenBatchesAreHandled } from "./batch.ts";
 
 /**
- * What comes through another thread (`fetch`, a worker) is passed on by it, and that thread may wake later than this one.
- * Also, a query that had to wait for its connection is only sent now.
+ * Extra time for responses that pass through another thread (`fetch`, a worker), which may wake later than this one. A
+ * query that had to wait for its connection is also sent only now.
  */
 const catchUpMs = 100;
 
 /**
- * Calls back once everything that has arrived by now has been read and handled. Call this before giving up because of
- * a timeout: when a suspended process resumes, or was busy in a timer, the event loop runs
- * the timers that have come due before it reads the sockets, and an answer that came in time would be lost.
+ * Calls back once everything that has arrived by now has been read and handled. Call this before giving up on a
+ * timeout: when a suspended process resumes, or was busy in a timer, the event loop runs due timers before it reads the
+ * sockets, so a response that arrived in time would be lost.
  */
 export function afterArrivals(callback: () => void): void {
   // Bun runs immediates before it polls the sockets, so the second one has a whole poll before it.
@@ -17,7 +17,10 @@ export function afterArrivals(callback: () => void): void {
   setTimeout(afterPoll, catchUpMs);
 }
 
-/** Calls `giveUp` when the time is over and nothing that has arrived by then has cancelled it. Returns what cancels it. */
+/**
+ * Calls `giveUp` when the time is over, unless something that arrived by then has cancelled it. Returns a function that
+ * cancels it.
+ */
 export function startDeadline(limitMs: number, giveUp: () => void): () => void {
   let isCancelled = false;
   const judge = () => {

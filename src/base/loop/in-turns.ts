@@ -19,7 +19,7 @@ export async function inTurns<Result>(work: Stepwise<Result>): Promise<Result> {
   return step.value;
 }
 
-/** Maps a list so many items at a time, so that other work gets its turn in between. */
+/** Maps a list in chunks, yielding to the event loop between them. */
 export async function mapInTurns<Item, Mapped>(
   items: Iterable<Item>,
   map: (item: Item) => Mapped,

@@ -11,8 +11,8 @@ export interface PacerLimits {
 }
 
 /**
- * Spreads work over iterations of the event loop, so that none takes long however many callers come at once. Waiting callers
- * resume in FIFO order.
+ * Spreads work over iterations of the event loop, so that none takes long however many callers there are. Waiting
+ * callers resume in FIFO order.
  */
 export class LoopPacer {
   readonly #budgetMs: number;

@@ -13,7 +13,7 @@ export class Repeating {
     this.#timer.unref();
   }
 
-  /** Resolves when the turn that has begun is over. */
+  /** Resolves when the current run has finished. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;

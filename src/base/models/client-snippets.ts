@@ -1,7 +1,7 @@
 import { modeOrigins } from "../key-attributes.ts";
 import { shellQuoted, shellWord } from "../text/shell-word.ts";
 
-/** Where a client sends its requests, and with which key. */
+/** A client's connection to the gateway. */
 export interface ClientAccess {
   /** Without `/v1`, which OpenAI's clients add; with `/token` for a token-budget key. */
   readonly address: string;
@@ -33,15 +33,15 @@ interface ClientSnippet {
   /** As `sluice connect` calls it. */
   readonly id: string;
   readonly name: string;
-  /** Where the text goes, unless it is typed into a shell or a program. */
+  /** The file for the text, unless it is typed into a shell or a program. */
   readonly file?: string;
   readonly text: (connection: ClientAccess) => string;
 }
 
 /**
- * The settings that common clients need: the command line, the self-service page and the documentation show these and no
- * others. `test/clients/snippets.test.ts` runs them. A model's id is whatever a gateway says, so each text quotes it. JSON is
- * also a literal of Python and YAML.
+ * The settings that common clients need, as shown by the command line, the self-service page and the documentation.
+ * `test/clients/snippets.test.ts` runs them. Each text quotes the model's id, because an id can contain any characters.
+ * A JSON string is also a literal of Python and YAML.
  */
 export const clientSnippets = [
   {

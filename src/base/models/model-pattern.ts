@@ -1,4 +1,4 @@
-/** What a pattern may consist of, so that it means the same here and in both databases' SQL. */
+/** Characters that a pattern can contain, so that it means the same here and in both databases' SQL. */
 export const modelPatternForm = /^[\w.:@/*+-]{1,128}$/;
 
 /** Whether a model's id matches a pattern, in which `*` stands for anything. Null matches every model. */

@@ -16,8 +16,8 @@ export type ModelUse = (typeof modelUses)[number];
 export const usualUses: readonly ModelUse[] = ["generation"];
 
 /**
- * Whether to show a price of input or output tokens, in USD. A model that generates text has one even if it is 0. Other models
- * can be charged by the minute or the image alone, and 0 then means no price.
+ * Whether to show prices of input and output tokens, in USD. A model that generates text has them even if they are 0.
+ * For other models 0 can mean that they are charged only by the minute or the image.
  */
 export function showsTokenPrice(serves: readonly string[], usd: number): boolean {
   return usd > 0 || serves.includes("generation") || serves.includes("completions");

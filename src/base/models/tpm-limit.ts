@@ -1,7 +1,7 @@
 import { wholeFromText } from "../text/typed-number.ts";
 import { modelPatternForm } from "./model-pattern.ts";
 
-/** How many tokens a key or an account can use per minute. */
+/** A limit of tokens per minute for a key or an account. */
 export interface TpmLimit {
   readonly limit: number;
   /** Only models that match; null means all of them together. */
@@ -20,14 +20,14 @@ export function tpmFromText(text: string): TpmLimit | null {
   return isTpmLimit(tpm) ? tpm : null;
 }
 
-/** As an operator writes them. */
+/** Limits in the notation that operators write. */
 export function tpmText(limits: readonly WrittenTpm[]): string {
   return limits
     .map(({ limit, models }) => (models == null ? String(limit) : `${limit}:${models}`))
     .join(", ");
 }
 
-/** Whether they can be given to a key or an account: each is for other models. */
+/** Whether the limits are valid together: each must be for different models. */
 export function areTpmLimits(limits: readonly TpmLimit[]): boolean {
   const named = new Set(limits.map(({ models }) => models));
   return named.size === limits.length && limits.length <= maxTpmLimits && limits.every(isTpmLimit);

@@ -17,7 +17,7 @@ const denialOrder: readonly Denial[] = ["used_up", "too_little", "reserved"];
 /** The model that a request runs on instead of being rejected. */
 export interface StepDown {
   readonly model: string;
-  /** Even if the request continues what only the denied model has. */
+  /** Applies even if the request continues something that only the denied model has. */
   readonly isAlways: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface BoundState {
   readonly models: string | null;
   /** The value that a cap by value counts; null where requests have none. */
   readonly value?: string | null;
-  /** How many values a cap counts that has no place for another one. */
+  /** Maximum number of values that the cap counts, if it was reached. */
   readonly maxValues?: number;
   /** Absent if requests are rejected. */
   readonly stepDown?: StepDown;

@@ -1,6 +1,6 @@
 /**
- * What periods later than the current one have used: a clock was ahead of the present one, and was set back. A charge
- * counts in its own period. Until that begins, it counts in the current one too, so that no clock makes anything free.
+ * Amounts used in periods later than the current one: a clock was ahead, and was set back. A charge counts in its own
+ * period and, until that begins, in the current one too, so that no wrong clock makes requests free.
  */
 export interface LaterUse {
   /** The start of the period, or the number of the day. */
@@ -10,7 +10,7 @@ export interface LaterUse {
 
 const none: readonly LaterUse[] = [];
 
-/** Reads a column of the store. */
+/** Parses a column of the store. */
 export function laterUseOf(text: string | null | undefined): readonly LaterUse[] {
   // Safe cast: written by the store itself.
   return text == null ? none : (JSON.parse(text) as LaterUse[]);

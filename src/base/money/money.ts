@@ -1,19 +1,23 @@
 import { assert, assertAmount } from "../assert.ts";
 
 /**
- * Money is whole nano-credits: 1 credit = 1,000,000,000. Prices are whole pico-USD per token, which is USD
- * per million tokens times one million, so `price = 0.0375` is 37,500 exactly. Between the two stands one
- * rounding, `nanoFromPicoUsd`, always up and once per call.
+ * Money is whole nano-credits: 1 credit = 1,000,000,000. Prices are whole pico-USD per token, which is USD per million
+ * tokens times one million, so `price = 0.0375` is exactly 37,500. The only rounding between the two is
+ * `nanoFromPicoUsd`, always up and once per call.
  */
 export const nanoPerCredit = 1_000_000_000;
 
-/** The most that one account may hold: amounts of nano-credits are exact in a double up to 9 million credits. */
+/** Maximum balance of an account: amounts of nano-credits are exact in a double up to 9 million credits. */
 export const maxCredits = 4_000_000;
 
-/** The most that a postpaid account may owe, for the same reason: what would exceed it is rejected before it is charged. */
+/**
+ * Maximum debt of a postpaid account, for the same reason. A request that could exceed it is rejected before it runs.
+ */
 export const maxDebtNano = maxCredits * nanoPerCredit;
 
-/** The most that one account may be given in its lifetime. Sums of that size still fit the database's integers. */
+/**
+ * Maximum credit that an account can receive in its lifetime. Totals of that size still fit the database's integers.
+ */
 export const maxLifetimeCredits = 1_000_000_000;
 
 /**
@@ -29,14 +33,13 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
   return exact && Number.isSafeInteger(pico) && pico >= 0 ? pico : null;
 }
 
-/** What prices are multiplied by has at most four decimals: so both are whole numbers, and their product is exact. */
+/** Factors on prices have at most four decimals, so price and factor are whole numbers, and their product is exact. */
 export const factorParts = 10_000;
 
 /**
- * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
- * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;
- * what costs more than some 9 USD is for the latter. Never more than `unaffordableNano`. `parts` is how many parts of a
- * pico-USD the amount counts.
+ * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double divides
+ * whole numbers exactly while it can hold them, and many times faster than a bigint, which is used above about 9 USD.
+ * Never more than `unaffordableNano`. `parts` is the number of parts per pico-USD in the amount.
  */
 export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number, parts = 1): number {
   assertAmount(microUsdPerCredit, "microUsdPerCredit");
@@ -64,7 +67,7 @@ export function nanoFromCredits(credits: number): number | null {
   return isWhole && nano >= 0 && credits <= maxCredits ? nano : null;
 }
 
-/** For display and wire formats; the ledger never computes with the result. The nearest number that a double has. */
+/** For display and wire formats; the ledger never computes with the result. Rounded to the nearest double. */
 export function creditsFromNano(nano: number | bigint): number {
   return typeof nano === "number" ? nano / nanoPerCredit : nearest(nano, 9);
 }
@@ -89,7 +92,9 @@ export function usdFromNano(nano: number, microUsdPerCredit: number): number {
   return nearest((BigInt(nano) * BigInt(microUsdPerCredit)) / 1_000_000n, 9);
 }
 
-/** A whole number of units of so many decimals. Read as text it is rounded once; a sum of its parts would be rounded twice. */
+/**
+ * A whole number of units with `decimals` decimals. Parsing it as text rounds once; adding its parts would round twice.
+ */
 function nearest(value: bigint, decimals: number): number {
   return Number(`${value}e-${decimals}`);
 }

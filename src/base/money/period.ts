@@ -18,7 +18,7 @@ export function periodStart(period: BudgetPeriod, nowMs: number): number {
   }
 }
 
-/** Each charge asks for it some ten times, and a date takes 100 ns. */
+/** Cached, because each charge needs it about ten times, and a date takes 100 ns. */
 let knownMonth = { startMs: 0, endMs: 0 };
 
 function monthStart(nowMs: number): number {

@@ -23,7 +23,7 @@ export function ratesInUsd({ picoUsd, microUsdPerCredit, tiers, inputAbove }: Ra
   };
 }
 
-/** What a price is for: a million tokens, a thousand calls, or one unit. */
+/** The unit of a price: a million tokens, a thousand calls, or one unit. */
 export function rateUnit(name: string): { readonly pico: number; readonly suffix: "M" | "K" | "1" } {
   const unit = unitOf(name);
   if (unit !== undefined) {

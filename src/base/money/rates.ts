@@ -1,19 +1,19 @@
 import { nanoFromPicoUsd } from "./money.ts";
 
 /**
- * How many of each thing a call used. Things have the names that prices have in the configuration: `input`, `web_search`. All
- * are whole but minutes, which are whole microseconds.
+ * The quantities of a call, by their names in a configured price: `input`, `web_search`. All are whole numbers; minutes
+ * are counted in whole microseconds.
  */
 export type Quantities = Readonly<Record<string, number>>;
 
-/** What a store keeps of rates, once for all charges that were made at them. */
+/** The stored form of rates, shared by all charges with the same rates. */
 export interface KeptRates {
   /** A digest of the text, so that every store gives the same rates the same id. */
   readonly id: number;
   readonly text: string;
 }
 
-/** Everything that goes into a price but the quantities. Immutable. */
+/** Everything that determines a price except the quantities. Immutable. */
 export interface Rates extends KeptRates {
   readonly microUsdPerCredit: number;
   /** Whole pico-USD for one of each thing; what is not named costs nothing. */
@@ -22,11 +22,11 @@ export interface Rates extends KeptRates {
   readonly owedPicoUsd: Readonly<Record<string, number>> | null;
   /** The service tiers that they are for; none for the usual one. */
   readonly tiers: readonly string[];
-  /** They are for calls with more input than this; null if they are for any. */
+  /** These rates are for calls with more input than this; null: for any call. */
   readonly inputAbove: number | null;
 }
 
-/** The text of rates, as it is kept for ever: names may be added here, but none may change its meaning. */
+/** The text form of rates, which is stored forever: names can be added here, but none may change its meaning. */
 interface RatesText {
   readonly micro_usd_per_credit: number;
   readonly pico_usd: Readonly<Record<string, number>>;
@@ -74,8 +74,8 @@ function digestOf(text: string): number {
 }
 
 /**
- * What a call costs, in nano-credits: exact, and rounded up once at the end. The one function of money: charges are
- * made, explained and audited by it.
+ * The cost of a call in nano-credits: exact, and rounded up once at the end. Charging, explaining and auditing all use
+ * this one function.
  */
 export function costNano(
   { picoUsd, microUsdPerCredit }: Pick<Rates, "picoUsd" | "microUsdPerCredit">,
@@ -94,8 +94,8 @@ export function costNano(
 const microUsdPerUsd = 1_000_000;
 
 /**
- * What the provider is owed for a call, in billionths of a USD: at its own price, and whatever a credit is worth. `cost` is the call's
- * `costNano`, which nearly always is the same figure.
+ * The amount owed to the provider for a call, in billionths of a USD: at the provider's own price, independent of the
+ * value of a credit. `cost` is the call's `costNano`, which nearly always is the same number.
  */
 export function owedNanoUsd(
   { picoUsd, owedPicoUsd, microUsdPerCredit }: Pick<Rates, "picoUsd" | "owedPicoUsd" | "microUsdPerCredit">,
@@ -133,7 +133,7 @@ export function isToken(name: string): boolean {
   return tokenNames.has(name.slice(name.lastIndexOf("/") + 1));
 }
 
-/** What a call costs a token budget. */
+/** The tokens that a call costs a token budget. */
 export function tokensOf(quantities: Quantities): number {
   let sum = 0;
   for (const name in quantities) if (isToken(name)) sum += quantities[name] ?? 0;
@@ -149,7 +149,9 @@ export function outputTokensOf(quantities: Quantities): number {
 
 const cacheNames = /(^|\/)(?:cached_input|cache_write(?:_1h)?)$/;
 
-/** How much more a call would have cost if no input had been read from a cache or written to one; below 0 if less. */
+/**
+ * The additional cost if no input had been read from a cache or written to one; below 0 if it would have been cheaper.
+ */
 export function cacheSavingsNano(
   rates: Pick<Rates, "picoUsd" | "microUsdPerCredit">,
   quantities: Quantities,
@@ -163,14 +165,14 @@ export function cacheSavingsNano(
 }
 
 interface MeteredUnit {
-  /** How many of them a price in the configuration is for. */
+  /** Number of units that a configured price is for. */
   readonly per: number;
-  /** What clients and reports call them. */
+  /** Name of the kind for clients and in reports. */
   readonly kind: string;
   readonly description: string;
 }
 
-/** What is priced by something else than tokens or calls of tools, by its name in a price. */
+/** Units that have a price and are neither tokens nor tool calls, by their names in a price. */
 export const meteredUnits = {
   images: { per: 1, kind: "images", description: "USD per image, or by quality and size." },
   characters: { per: 1_000_000, kind: "characters", description: "USD per million characters." },
@@ -185,7 +187,7 @@ export type UnitName = keyof typeof meteredUnits;
 // The cast holds because the type is computed from the same object.
 export const unitNames = Object.keys(meteredUnits) as readonly UnitName[];
 
-/** What was charged in addition to tokens and tool calls. */
+/** Charged units in addition to tokens and tool calls. */
 export interface ChargedUnits {
   readonly kind: string;
   readonly amount: number;

@@ -9,7 +9,7 @@ export function leftOfCap({ limit, used }: CapUse): number {
   return Math.max(0, limit - used);
 }
 
-/** Caps of which it is known what the next request finds used. */
+/** Caps whose use is already known for the next request. */
 export function knownUse<Cap extends { readonly limit: number; readonly used: number | null }>(
   caps: readonly Cap[],
 ): (Cap & CapUse)[] {

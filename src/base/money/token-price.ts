@@ -1,10 +1,13 @@
-/** What a token costs, by the names of the configuration: in whole pico-USD (see money.ts), or in USD per million where it is shown. */
+/**
+ * Prices of tokens, by their names in the configuration: in whole pico-USD (see money.ts), or in USD per million for
+ * display.
+ */
 export interface TokenRates {
   readonly input: number;
   readonly output: number;
   readonly cached_input: number;
   readonly cache_write: number;
-  /** For what stays in a cache for an hour; missing if it costs as much as any write. */
+  /** For tokens cached for an hour; missing if they cost as much as any write. */
   readonly cache_write_1h?: number;
 }
 

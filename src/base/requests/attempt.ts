@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** One call to one deployment, as operators see it later. Contains no secret, prompt or answer. */
+/** One call to one deployment, as shown to operators. Contains no secret, prompt or response. */
 export interface AttemptRecord {
   /** `provider/upstream_model`. */
   readonly deployment: string;
@@ -12,13 +12,13 @@ export interface AttemptRecord {
   readonly code: ErrorCode | null;
   /** One word, such as `status_500`, `timeout` or `unreachable`; null if it succeeded. */
   readonly failure: string | null;
-  /** The system's code behind the failure, such as `ECONNREFUSED`. */
+  /** The system's error code, such as `ECONNREFUSED`. */
   readonly cause: string | null;
   /** The provider's own message without secrets, at most 500 characters; null if it gave none. */
   readonly said: string | null;
-  /** Until the answer began, or the attempt failed. */
+  /** Time until the response began, or the attempt failed. */
   readonly durationMs: number;
-  /** What followed: the next thing that was tried, or that it was the last. */
+  /** What followed: the next attempt, or the end. */
   readonly left: AttemptEnd;
   /** Models that did not run, because a limit denied them. Absent without any. */
   readonly denied?: readonly DeniedModel[];
@@ -40,5 +40,5 @@ export function truncateMessage(message: string): string {
   return message.length <= maxMessageLength ? message : message.slice(0, maxMessageLength).toWellFormed();
 }
 
-/** Shared by all exchanges whose first attempt is answered, which are nearly all. */
+/** Shared by all exchanges whose first attempt succeeds, which are nearly all. */
 export const noAttempts: readonly AttemptRecord[] = Object.freeze([]);

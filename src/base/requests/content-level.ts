@@ -1,10 +1,10 @@
-/** What may be recorded of a request's content: nothing, only what did not complete, or everything. The strictest first. */
+/** Which requests have their content recorded: none, only those that did not complete, or all. The strictest first. */
 export const contentLevels = ["none", "failed", "all"] as const;
 export type ContentLevel = (typeof contentLevels)[number];
 
 /**
- * What a key and its account allow: `none` of either holds; else the key decides, then the account. Null leaves it to the
- * configuration.
+ * The level that a key and its account allow. If either is `none`, so is the result; else the key's level applies, then
+ * the account's. Null: as configured.
  */
 export function chosenContent(account: ContentLevel | null, key: ContentLevel | null): ContentLevel | null {
   return account === "none" ? "none" : (key ?? account);

@@ -22,7 +22,7 @@ export function keptLabels(
   return kept;
 }
 
-/** A label as it is kept, and as a cap of one value has to be. PostgreSQL reads neither NUL nor half a character. */
+/** A label in the form in which it is stored, also for a cap of one value. PostgreSQL rejects NUL and unpaired surrogates. */
 export function labelText(text: string): string {
   return maskSecrets(text.slice(0, maxReadChars).replaceAll("\0", "")).slice(0, maxChars).toWellFormed();
 }

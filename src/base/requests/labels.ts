@@ -1,4 +1,4 @@
-/** What spending is broken down by in addition to keys: who a request came from, and what its caller says about it. */
+/** Dimensions of spending besides the key: the origin of a request, and the labels that its caller sent. */
 export interface CallerLabels {
   /** Who the key belongs to. */
   readonly owner: string | null;
@@ -20,7 +20,7 @@ export interface KeptLabels extends CallerLabels {
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** The most tags that a client, a key or an account gives a request. */
+/** Maximum number of tags from a client, a key or an account. */
 export const maxTags = 8;
 
 const tagForm = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
@@ -44,15 +44,15 @@ export function tagsText(tags: Tags): string {
 }
 
 /**
- * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`owner`, `user`, `session`, `tag:project`).
- * A value that reports count among the `other` ones has a plus before its name. `fallback_from` is the model that was requested, where
- * one of its fallbacks runs, and `stepped_down_from` where a cap names another model to run instead. `owner` is empty for a key without one, and
- * missing only where labels were stored before owners were.
+ * Stored labels, as a JSON object by the names that reports group by (`owner`, `user`, `session`, `tag:project`). A
+ * value that reports count as `other` has a plus before its name. `fallback_from` is the requested model if one of its
+ * fallbacks runs, `stepped_down_from` if a cap names another model to run instead. `owner` is empty for a key without
+ * one, and missing only in records from before owners were stored.
  */
 export type LabelColumn = Readonly<Record<string, string>>;
 
 export const tagPrefix = "tag:";
-/** Before the name of a value that reports count among the `other` ones. */
+/** Prefix of the name of a value that reports count as `other`. */
 export const uncounted = "+";
 
 /** A request's labels are read for each of its limits: 45 → 12 µs for three caps by value. */

@@ -1,16 +1,16 @@
-/** Where a request belongs in a distributed trace (https://www.w3.org/TR/trace-context/). */
+/** A request's position in a distributed trace (https://www.w3.org/TR/trace-context/). */
 export interface TraceContext {
   readonly traceId: string;
   /** The caller's span; null if the trace begins here. */
   readonly parentId: string | null;
-  /** Our own span; null while nothing is traced here, and then the caller's context is passed on as it is. */
+  /** Our own span; null if this gateway does not trace, so that the caller's context is passed on unchanged. */
   readonly spanId: string | null;
-  /** Two hexadecimal digits; the last bit says whether the trace is recorded. */
+  /** Two hexadecimal digits; the last bit tells whether the trace is recorded. */
   readonly flags: string;
   readonly state: string | null;
 }
 
-/** A newer version than 00 may have more fields behind these. */
+/** Versions newer than 00 can have more fields after these. */
 const traceparentForm = /^(?!ff|00-.{52}-)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 const stateForm = /^[\x20-\x7e]{1,512}$/;
 const allZero = /^0+$/;

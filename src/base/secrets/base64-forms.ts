@@ -2,8 +2,8 @@
 const sharedChars = [0, 2, 3] as const;
 
 /**
- * How a secret looks inside base64, with both alphabets: base64 encodes three bytes at a time, so that depends on what is in front of
- * it. A character at either end that encodes a neighbor, too, is not part of a form.
+ * The forms of a secret within base64, in both alphabets: base64 encodes three bytes at a time, so they depend on the
+ * bytes before it. A character at either end that also encodes a neighbor is not part of a form.
  */
 export function base64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);

@@ -6,10 +6,10 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + nonceBytes;
 
-/** What takes about a millisecond. */
+/** Encrypting this much takes about a millisecond. */
 const partBytes = 1024 * 1024;
 
-/** What content is encrypted with, for use only in the place that `context` names. */
+/** Encrypts content for the one purpose that `context` names. */
 export interface Encryption {
   readonly key: Uint8Array;
   readonly context: string;

@@ -1,19 +1,19 @@
 import { base64Forms } from "./base64-forms.ts";
 
-/** Sluice's own keys, admin tokens, sessions, device codes and refresh tokens, of which only hashes are known. */
+/** Sluice's own keys, admin tokens, sessions, device codes and refresh tokens, of which only hashes are stored. */
 export const ownSecrets = /(?:slu[ads]?|slr)_[0-9A-Za-z]{30,}/g;
 
 /**
  * Every secret that was read from the environment or from a file. Providers' messages are quoted to clients and in the
- * log, and a careless provider echoes the key it was sent, so quoted text is redacted with this list. Secrets are
- * never removed from it, because an answer may arrive after a reload. Their forms within base64 are here, too: the header of basic
- * authentication has them.
+ * log, and a careless provider echoes the key it was sent, so quoted text is redacted with this list. Secrets are never
+ * removed from it, because a response may arrive after a reload. It also has their forms within base64, for the header
+ * of basic authentication.
  */
 const known = new Set<string>();
 
 /**
- * Tokens that were issued to the gateway. They live an hour or so, and only the latest are kept. They are no part of basic authentication,
- * and so many that their forms within base64 would make masking slow.
+ * Tokens that were issued to the gateway. They live for about an hour, and only the latest are listed. They never occur
+ * in basic authentication, and are so many that their base64 forms would make masking slow.
  */
 const issued = new Set<string>();
 const maxIssued = 256;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** What a gateway tells commands about itself on the socket in its data folder, at `helloPath`. */
+/** The gateway's description of itself for commands, on the socket in its data folder, at `helloPath`. */
 export interface GatewayHello {
   readonly version: string;
   readonly pid: number;

@@ -1,8 +1,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 
 /**
- * Whether the terminal that started this process can be gone later: it has one, and it was not started to outlive it
- * (`nohup`). A service has none.
+ * Whether closing a terminal can end this process: it was started from one, and without `nohup`. A service has none.
  */
 export function endsWithTerminal(): boolean {
   return hasTerminal() && !ignoresHangup();
@@ -17,7 +16,7 @@ export function hasTerminal(): boolean {
   }
 }
 
-/** What `nohup` does. Call it before SIGHUP has a handler. */
+/** Whether SIGHUP is ignored, as `nohup` arranges. Call this before SIGHUP has a handler. */
 function ignoresHangup(): boolean {
   try {
     const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";

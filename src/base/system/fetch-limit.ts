@@ -2,7 +2,7 @@
 export const fetchLimitVariable = "BUN_CONFIG_MAX_HTTP_REQUESTS";
 
 const defaultFetchLimit = 256;
-/** From 65,536 on, and for 0, Bun takes its default. */
+/** For 0, and from 65,536 on, Bun uses its default. */
 export const maxFetchLimit = 65_535;
 
 /** How many calls of `fetch` Bun runs at once. It queues the rest silently. */

@@ -1,6 +1,6 @@
 import { residentBytes } from "./resident-bytes.ts";
 
-/** What a thread has to do. */
+/** A thread's current work. */
 export interface Activity {
   /** Nothing is in flight, or only streams whose clients do not read. */
   readonly isIdle: boolean;
@@ -14,7 +14,7 @@ export interface Memory {
 }
 
 const lookEveryMs = 250;
-/** How many checks in a row must find no activity: at least a second. */
+/** Number of checks in a row that must find no activity: at least a second. */
 const quietLooks = 4;
 /** A collection that could not free more than this is not worth its pause. */
 const minGrowthBytes = 32 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { systemCode } from "./system-code.ts";
 
-/** Where one of our servers is to listen, and how an operator names it. */
+/** An address to listen on, and the operator's names for it. */
 export interface ListenAddress {
   readonly host: string;
   /** 0 takes any free one. */
@@ -37,8 +37,8 @@ export async function openPort<Server>(
 }
 
 /**
- * A name such as `localhost` may have several addresses, of which the server takes one. Clients may try another
- * one first, so none of them may be in use by another program.
+ * A name such as `localhost` can have several addresses, of which the server takes one. Clients may try another one
+ * first, so no other program may use any of them.
  */
 async function expectEveryAddressFree(host: string, port: number): Promise<void> {
   if (isIP(host) !== 0 || port === 0) return;

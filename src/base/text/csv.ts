@@ -5,7 +5,10 @@ export function csvLine(fields: readonly unknown[]): string {
   return fields.map(csvField).join(",");
 }
 
-/** What makes a spreadsheet take a cell for a formula, also behind blanks, and behind the semicolon that some separate cells by. */
+/**
+ * Characters that make a spreadsheet read a cell as a formula, also after blanks, and after the semicolon that some use
+ * to separate cells.
+ */
 const formula = /(^|;)(?=[\s\u00a0]*[=+\-@＝＋－＠])/g;
 
 /** Quotes where CSV requires it, and marks with an apostrophe what a spreadsheet would run as a formula. */

@@ -24,7 +24,7 @@ export function nearestNames(typed: string, known: Iterable<string>, count: numb
   return [...sorted, ...longer].slice(0, count);
 }
 
-/** More than `most` if it is more, whatever it is. */
+/** The edit distance; any number above `most` if it exceeds that. */
 function editDistance(left: string, right: string, most: number): number {
   let before: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, column) => column);

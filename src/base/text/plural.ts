@@ -1,4 +1,4 @@
-/** Digits in groups of three, but for decimals: `1,000,000`, `1,000.0625`. */
+/** Groups digits by three, except decimals: `1,000,000`, `1,000.0625`. */
 export function count(value: number): string {
   return String(value).replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }

@@ -15,5 +15,5 @@ function escaped(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** Characters that change the direction of the text around them, and so what it seems to say. */
+/** Characters that change the direction of the text around them, and so can disguise it. */
 export const directionControls = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;

@@ -1,4 +1,4 @@
-/** What a schema expects, if JSON Schema cannot say it. A symbol, so that it is not printed with the schema. */
+/** Describes the expected value if JSON Schema cannot. A symbol, so that it is not printed with the schema. */
 export const expectedText: unique symbol = Symbol("expected text");
 
 /** The part of a JSON schema that can be described as text. */

@@ -1,7 +1,7 @@
 import { systemCode } from "../system/system-code.ts";
 import { IdleThread } from "./idle-thread.ts";
 
-/** What failed on a thread: an error crosses as its code and its text. */
+/** An error on a thread, which crosses to the caller as its code and its text. */
 export class ThreadError extends Error {
   override readonly name = "ThreadError";
   /** Empty if it has none. */
@@ -24,13 +24,13 @@ type Reply<Answer> = { readonly answer: Answer } | { readonly failure: ThreadFai
 
 export interface AskedThreadOptions<Question> {
   readonly start: () => Worker;
-  /** What a question fails with if the thread cannot be started, or is gone. */
+  /** The error for pending questions if the thread cannot be started, or is gone. */
   readonly lost: () => Error;
-  /** Asked first whenever the thread starts. If that fails, the thread ends. */
+  /** Sent first whenever the thread starts. If it fails, the thread ends. */
   readonly opening?: Question;
 }
 
-/** A thread that answers one question after the other. It runs while it is needed. */
+/** A thread that answers questions one after the other. It runs while it is needed. */
 export class AskedThread<Question, Answer> {
   readonly #thread: IdleThread;
   readonly #lost: () => Error;
@@ -58,7 +58,7 @@ export class AskedThread<Question, Answer> {
     return this.start().then(() => this.#ask(question));
   }
 
-  /** Starts it before it is asked, if it does not run. */
+  /** Starts the thread ahead of the first question, if it does not run. */
   async start(): Promise<void> {
     if (this.isRunning || this.#opening === undefined) return;
     try {

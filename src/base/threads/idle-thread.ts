@@ -3,7 +3,7 @@ const defaultIdleMs = 300_000;
 export interface IdleThreadOptions {
   readonly start: () => Worker;
   readonly onMessage: (event: MessageEvent) => void;
-  /** The thread is gone, and will not answer. */
+  /** Called when the thread is gone and cannot answer. */
   readonly onStop: () => void;
   isBusy(): boolean;
   readonly idleMs?: number | undefined;

@@ -4,8 +4,8 @@ import { closeSync, openSync } from "node:fs";
 const spareDescriptors = 32;
 
 /**
- * Where a module is that runs on a thread. In the executable it is an extra entry point, named by its path below `src`, the
- * common folder of all entry points (config/release/compile.ts).
+ * The path of a module that runs on a thread. In the executable it is an extra entry point, named by its path below
+ * `src`, the common folder of all entry points (config/release/compile.ts).
  */
 export function threadSource(path: string): string {
   return Bun.isStandaloneExecutable ? `./${path}` : new URL(`../../${path}`, import.meta.url).href;

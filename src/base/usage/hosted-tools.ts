@@ -23,5 +23,5 @@ export function forEachTool<Value>(value: Value): Readonly<Record<HostedToolName
   return Object.fromEntries(hostedToolNames.map((name) => [name, value])) as Record<HostedToolName, Value>;
 }
 
-/** How often each was called. */
+/** Number of calls of each tool. */
 export type ToolCalls = { readonly [Name in HostedToolName]?: number };

@@ -2,8 +2,8 @@ import type { Quantities } from "../money/rates.ts";
 import type { ToolCalls } from "./hosted-tools.ts";
 
 /**
- * Tokens of one call, with nothing counted twice. Vendors differ: OpenAI's `prompt_tokens` include cached
- * ones, Anthropic's `input_tokens` do not. Here the three kinds of input are apart and add up to the input.
+ * Tokens of one call, with nothing counted twice. Vendors differ: OpenAI's `prompt_tokens` include cached ones,
+ * Anthropic's `input_tokens` do not. Here the three kinds of input are separate and add up to the input.
  */
 export interface Usage {
   /** Input that was neither read from nor written to a cache. */
@@ -38,8 +38,8 @@ export interface ReportedUsage extends Usage {
   readonly isInputDoubtful?: true;
   readonly isOutputDoubtful?: true;
   /**
-   * The figures include all output so far, and are exact if the stream breaks off: every piece comes with the usage up to and
-   * including it, or the answer is complete.
+   * The usage includes all output so far, and is exact if the stream breaks off: every event reports usage up to and
+   * including itself, or the response is complete.
    */
   readonly isUpToDate?: true;
 }
@@ -55,7 +55,7 @@ export const noUsage: Usage = {
   reasoningTokens: 0,
 };
 
-/** For a call of which the provider has reported nothing. */
+/** For a call whose provider has reported nothing. */
 export const unreported: ReportedUsage = { ...noUsage, isInputDoubtful: true, isOutputDoubtful: true };
 
 export function totalInput(usage: Usage): number {
@@ -66,12 +66,12 @@ export function totalTokens(usage: Usage): number {
   return totalInput(usage) + usage.outputTokens;
 }
 
-/** Whether it says anything: some servers fill in zeros as long as they have no figures. */
+/** Whether it reports any tokens: some servers send zeros until they know the numbers. */
 export function hasTokens(usage: Usage | null): boolean {
   return usage !== null && totalTokens(usage) > 0;
 }
 
-/** What the answer's own run has used, without its rounds. */
+/** Tokens of the response's own run, without its rounds. */
 export function answerOf(usage: Usage): Usage {
   const { rounds } = usage;
   return rounds === undefined
@@ -92,7 +92,7 @@ export function addUsage(one: Usage, other: Usage, sign: 1 | -1 = 1): Usage {
   };
 }
 
-/** What a call used in addition to plain tokens at the list price. */
+/** Usage of a call in addition to plain tokens at the list price. */
 export interface ExtraUsage {
   /** Service tiers that have a price; none for the provider's usual one. */
   readonly tiers: readonly string[];
@@ -103,7 +103,7 @@ export interface ExtraUsage {
   /** Parts that are images; missing for a call that is not metered by them. */
   readonly imageInputTokens?: number;
   readonly imageOutputTokens?: number;
-  /** What else is counted, by the names of prices; what has no price costs nothing. */
+  /** Other units, by the names of prices; a unit without a price costs nothing. */
   readonly units?: Quantities;
   /** The provider's count was implausible and has been replaced. */
   readonly isDoubtful?: true;
@@ -114,12 +114,12 @@ export interface ReportedExtras extends Partial<Omit<ExtraUsage, "tiers">> {
   readonly tiers?: Tiers;
 }
 
-/** Shared, because most answers report nothing. */
+/** Shared, because most responses report nothing. */
 export const nothingReported: ReportedExtras = {};
 
 export const noCalls: ToolCalls = {};
 
-/** Fields that choose how a request is served, and so its price. Answers report them under the same names. */
+/** Fields that select how a request is served, and so its price. Responses report them under the same names. */
 export const tierFields = ["service_tier", "speed", "inference_geo"] as const;
 
 export type TierField = (typeof tierFields)[number];

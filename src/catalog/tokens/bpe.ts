@@ -9,11 +9,11 @@ import { countTokens, setMergeCacheSize } from "gpt-tokenizer/encoding/o200k_bas
  */
 const maxPieceChars = 1024;
 /**
- * This much is counted whatever the time, so that a busy machine does not change what an ordinary text counts. The worst text of
- * this length (random Thai) takes 400 ms of CPU time, prose 4.
+ * This much is always counted, however long it takes, so that a busy machine does not change the count of an ordinary
+ * text. The worst text of this length (random Thai) takes 400 ms of CPU time, prose 4.
  */
 export const minCountedChars = 32_768;
-/** How far back a split may move to a space, where it does not change the count. */
+/** How far back a split can move to a space, where it does not change the count. */
 const slackChars = 128;
 
 /** Bounds the library's cache of merged words, which a text of unique words would fill. */
@@ -46,8 +46,9 @@ export function countTexts(texts: readonly string[], budgetMs: number, isAtMost 
 }
 
 /**
- * This encoding has single tokens for words, phrases and runs of up to 48 bytes that others take apart: Armenian has 25 times as many tokens
- * in OpenAI's older one. A hold for another vendor's model assumes no more than ordinary text has in a token.
+ * This encoding has single tokens for words, phrases and runs of up to 48 bytes that other encodings split: Armenian
+ * has 25 times as many tokens in OpenAI's older one. A hold for another vendor's model assumes no more characters per
+ * token than ordinary text has.
  */
 function minElsewhere(texts: readonly string[]): number {
   return texts.reduce((sum, text) => {

@@ -8,7 +8,7 @@ import { parseModelInput } from "./model-input.ts";
 import type { CountInput, CountJob, DecodeJob, JobDone } from "./worker.ts";
 
 export interface TokenCounterOptions {
-  /** How long a count may take, including loading, before a rough count is returned instead. */
+  /** How long a count can take, including loading, before a rough count is returned instead. */
   readonly deadlineMs?: number;
   readonly idleMs?: number;
   readonly startWorker?: () => Worker;
@@ -20,7 +20,7 @@ interface Waiting {
   readonly id: number;
   readonly keyId: string;
   readonly job: Job;
-  /** With null if the worker has not answered in time, or is gone. */
+  /** Called with null if the worker did not answer in time, or is gone. */
   readonly settle: (done: JobDone | null) => void;
   readonly cancelDeadline: () => void;
 }
@@ -28,18 +28,24 @@ interface Waiting {
 const defaultDeadlineMs = 5000;
 /** The worker's own limit per count, so that one slow text does not delay the others past their deadlines. */
 const workerBudgetMs = 250;
-/** Beyond this many, counts are rough: a longer queue would make all of them miss their deadlines. */
+/** Beyond this many waiting jobs, counts are rough: a longer queue would make all of them miss their deadlines. */
 const maxWaiting = 256;
-/** A key with fewer than this many is still counted for: another key alone may have filled the queue, and keys take turns. */
+/**
+ * A key with fewer waiting jobs than this still gets an exact count: another key may have filled the queue, and keys
+ * take turns.
+ */
 const fewOfKey = 8;
 const maxWaitingOfAll = 4 * maxWaiting;
 
-/** With more on the thread, the rest waits here: keys take turns between large bodies, each of which takes up to 250 ms. */
+/**
+ * Maximum total size on the thread; the rest waits here. Keys take turns between large bodies, each of which takes up
+ * to 250 ms.
+ */
 const maxGivenSize = 64 * 1024;
 
 const source = threadSource("catalog/tokens/worker.ts");
 
-/** What is counted for one key. None rejects: at worst a count is rough, and with `isAtMost` an upper bound. */
+/** Counts for one key. They never reject: at worst a count is rough, and with `isAtMost` an upper bound. */
 export interface KeyCounts {
   /** Counts the tokens of texts. */
   text(texts: readonly string[], isAtMost?: boolean): Promise<number>;
@@ -61,12 +67,12 @@ export interface KeyCounts {
 export class TokenCounter {
   readonly #deadlineMs: number;
   readonly #thread: IdleThread;
-  /** All that have not been settled. Those that the thread has not been given are also in the queue. */
+  /** All unsettled jobs. Those that the thread does not have yet are also in the queue. */
   readonly #waiting = new ChurnMap<number, Waiting>();
-  /** How many of them each key has. */
+  /** Number of unsettled jobs of each key. */
   readonly #waitingOf = new Map<string, number>();
   readonly #queue = new FairQueue<Waiting>();
-  /** What the thread has been given and has not answered, by its size. */
+  /** Sizes of the jobs that the thread has and has not answered. */
   readonly #given = new Map<number, number>();
   #givenSize = 0;
   #isLoaded = false;

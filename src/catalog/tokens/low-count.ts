@@ -1,8 +1,8 @@
 import { parseModelInput } from "./model-input.ts";
 
 /**
- * Where a tokenizer splits a text before it looks for tokens: none of them crosses such a border, so there are at least as
- * many tokens as pieces. A sign in front of a word may be one token with it.
+ * Splits text as tokenizers do before they look for tokens. No token crosses such a border, so there are at least as
+ * many tokens as pieces. A sign in front of a word may share a token with it.
  */
 const pieces = /\p{Lu}*[\p{Ll}\p{Lm}\p{Lo}\p{M}'’]+|\p{Lu}+|\p{N}{1,3}|[^\s\p{L}\p{M}\p{N}'’]+(?!\p{L})/gu;
 const ideographs = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;

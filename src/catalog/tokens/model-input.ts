@@ -2,12 +2,12 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Attachment, attachmentOf } from "../attachments.ts";
 import { estimateAttachment, imageTokens } from "../estimate.ts";
 
-/** What vendors add around a message and a tool. */
+/** Tokens that vendors add around a message and a tool. */
 const tokensPerMessage = 4;
 const tokensPerTool = 10;
-/** What Anthropic alone adds before the tools of a request, however few and small they are. */
+/** Tokens that only Anthropic adds before the tools of a request, however few and small they are. */
 const claudeToolsPreamble = 346;
-/** What is usually attached. */
+/** Tokens of a typical attachment. */
 const defaultTokens: Readonly<Record<Attachment, number>> = {
   image: imageTokens,
   document: 3000,
@@ -33,7 +33,10 @@ const unreadFields = new Set([
   "status",
 ]);
 
-/** What blocks have around what the model reads. Under other names may be an object that it reads as JSON: a tool's input, or a schema. */
+/**
+ * Names of the members that surround a block's content. An object under any other name may be JSON that the model
+ * reads: a tool's input, or a schema.
+ */
 const ownFields = new Set([
   ...unreadFields,
   ...encryptedFields,
@@ -42,13 +45,13 @@ const ownFields = new Set([
   ...["reasoning_content", "refusal"],
 ]);
 
-/** What a model reads of a request: texts to be counted, and parts with a fixed number of tokens. */
+/** The parts of a request that a model reads: texts to be counted, and parts with a fixed number of tokens. */
 export interface ModelInput {
   readonly texts: string[];
   fixedTokens: number;
-  /** What Claude reads in addition. */
+  /** Additional tokens for Claude. */
   claudeTokens: number;
-  /** How much more there may be: large attachments, encrypted reasoning, and members of the body that are not known here. */
+  /** Possible additional tokens: large attachments, encrypted reasoning, and unknown members of the body. */
   possibleTokens: number;
 }
 
@@ -101,7 +104,7 @@ function collectMessages(messages: Json | undefined, input: ModelInput): void {
   collect(messages, input);
 }
 
-/** Within JSON that the model may read, names and brackets count, too. */
+/** Collects JSON that the model may read. Names and brackets count, too. */
 function collect(value: Json | undefined, input: ModelInput, isJson = false): void {
   if (isJson) input.possibleTokens += value === null ? 4 : 2;
   if (typeof value === "string") input.texts.push(value);

@@ -39,8 +39,8 @@ self.onmessage = async ({ data: job }: MessageEvent<CountJob | DecodeJob>) => {
 };
 
 /**
- * In cl100k_base, the encoding that OpenAI's clients take for models whose name they do not know. It is loaded here, because few
- * gateways ever need it. Null if one of the ids is not in it.
+ * Decodes token ids in cl100k_base, the encoding that OpenAI's clients use for models with an unknown name. It is
+ * loaded here, because few gateways need it. Null if one of the ids is not in it.
  */
 async function textsOf({ ids }: DecodeJob): Promise<readonly string[] | null> {
   const { decode } = await import("gpt-tokenizer/encoding/cl100k_base");

@@ -157,7 +157,7 @@ function asTable(
   ].join("\n");
 }
 
-/** How many tokens came from a cache, and their share of the input. */
+/** Number of tokens read from a cache, and their share of the input. */
 function cached(tokens: number, { cached_input_share: share }: UsageRowView): string {
   return share === null || share === 0 ? "0" : `${count(tokens)} (${Math.round(share * 100)} %)`;
 }

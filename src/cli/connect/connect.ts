@@ -106,9 +106,9 @@ export async function writeFound(
 }
 
 interface ModelChoice {
-  /** To be written; null if the client's own setting or default stays. */
+  /** The model to write; null if the client's own setting or default stays. */
   readonly model: string | null;
-  /** What the client will ask for. */
+  /** The models that the client will request. */
   readonly uses: readonly string[];
 }
 

@@ -63,7 +63,9 @@ export async function findEndpoints(base: string): Promise<Endpoints> {
   return { authorization, token, revocation: typeof revocation === "string" ? revocation : null };
 }
 
-/** Where operators sign in, also at a gateway whose members get no keys, and which therefore describes no endpoints. */
+/**
+ * The endpoints for operators, also at a gateway whose members get no keys, and which therefore publishes no endpoints.
+ */
 export function operatorEndpoints(base: string): Endpoints {
   return {
     authorization: `${base}/oauth/device_authorization`,
@@ -158,7 +160,7 @@ export interface Answer {
 
 const unanswered: Answer = { status: 0, isGateways: false, body: {} };
 
-/** With a form it is a POST. Redirects are not followed, so that nothing is sent elsewhere. */
+/** Calls the gateway: with a form it is a POST. Redirects are not followed, so that nothing is sent elsewhere. */
 export async function call(url: string, form?: Readonly<Record<string, string>>): Promise<Answer> {
   let response: Response;
   try {

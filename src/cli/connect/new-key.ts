@@ -14,7 +14,7 @@ interface NewKeyPlace {
   readonly knownModels: readonly string[];
 }
 
-/** A client's settings with a new key, and the model that suits the client best of those that the key can use. */
+/** A client's settings with a new key, and the best model for the client among those that the key can use. */
 export async function newKeyConnect(
   client: ClientId,
   { mode, models: allowed, key: secret }: IssuedKeyView,

@@ -5,7 +5,7 @@ import type { PriceConfig } from "../../config/schema.ts";
 /** A model in a foreign price file, with its price in our format. */
 export interface ImportedModel {
   readonly id: string;
-  /** As the file names it. */
+  /** The vendor's name in the file. */
   readonly vendor: string;
   readonly displayName: string | null;
   readonly contextWindow: number | null;
@@ -38,7 +38,7 @@ export interface ImportedPrices {
   readonly models: readonly ImportedModel[];
   /** Counts of skipped entries, by the reason. */
   readonly leftOut: Readonly<Record<string, number>>;
-  /** Entries whose price is no amount, such as a negative one. They are skipped too. */
+  /** Entries with an invalid price, such as a negative one. They are skipped too. */
   readonly invalid: readonly InvalidEntry[];
 }
 
@@ -46,12 +46,12 @@ export interface InvalidEntry extends Pick<ImportedModel, "id" | "vendor"> {
   readonly problem: string;
 }
 
-/** A price that a file states is no amount. */
+/** A price in the file is invalid. */
 class InvalidPrice extends Error {
   override readonly name = "InvalidPrice";
 }
 
-/** Null for a price that is no amount. */
+/** Null for an invalid price. */
 export function ifAmounts<Price>(read: () => Price | null): Price | null {
   try {
     return read();
@@ -86,8 +86,8 @@ export class EntryReader {
 }
 
 /**
- * Rounded to six decimals, which is what our prices allow. Foreign files are full of 1.2500000000000001e-06. Null for a price that
- * is not stated; throws an InvalidPrice for one that is no amount.
+ * Rounded to six decimals, the most that our prices allow: other programs' files are full of 1.2500000000000001e-06.
+ * Null for a missing price; throws an InvalidPrice for an invalid one.
  */
 export function usdPerMillion(value: unknown, timesMillion: boolean): number | null {
   if (value === undefined || value === null) return null;
@@ -100,7 +100,7 @@ export function positiveInteger(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
 
-/** A capability, if the file mentions it. If not, it is left open, and the gateway goes by the model's name. */
+/** A capability, if the file mentions it. Otherwise it is left open, and the gateway decides by the model's name. */
 export function statedCapability(capability: string, value: unknown): Record<string, boolean> {
   return typeof value === "boolean" ? { [capability]: value } : {};
 }

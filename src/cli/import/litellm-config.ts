@@ -305,7 +305,7 @@ function priceFix({ name, kind, catalog }: ConvertedProvider): string {
 /** Unit costs that do not apply to text generation. */
 const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|image_token|audio_token)$/;
 
-/** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
+/** In seconds: the default and the maximum duration of an exchange. */
 const defaultRequestSeconds = 300;
 const maxExchangeSeconds = 3600;
 

@@ -17,7 +17,7 @@ const uses: Readonly<Record<string, ModelUse>> = {
   audio_speech: "speech",
 };
 
-/** What a model of this mode serves; null if no route does. */
+/** The use that a model of this mode serves; null if there is no route for it. */
 export function useOfMode(mode: string): ModelUse | null {
   return Object.hasOwn(uses, mode) ? (uses[mode] ?? null) : null;
 }

@@ -11,7 +11,10 @@ export function useOf(upstream: string, info: JsonObject): ModelUse | null {
   return useByName(upstream.slice(upstream.indexOf("/") + 1));
 }
 
-/** The model behind a deployment of one's own, as `azure/gpt-5.6`, with the zone of data that it has a price for: `eu/gpt-5.6`. */
+/**
+ * The model behind a custom deployment name, such as `azure/gpt-5.6`, with the data zone whose price it has:
+ * `eu/gpt-5.6`.
+ */
 export function baseModel(info: JsonObject, parameters: JsonObject): string | null {
   const base = textOf(info["base_model"]) ?? textOf(parameters["base_model"]);
   return base === null ? null : (/(?:(?<=^|\/)(?:eu|us)\/)?[^/]*$/.exec(base)?.[0] ?? base);

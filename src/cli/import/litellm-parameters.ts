@@ -24,7 +24,7 @@ export class LiteLlmParameters {
     return textOf(this.#parameters[name]);
   }
 
-  /** A value that is copied as it is. The value of a variable is looked up; an unset one is reported. */
+  /** A value that is copied unchanged. The value of a variable is looked up; an unset one is reported. */
   plain(name: string): string | null {
     const text = this.text(name);
     if (text === null || !text.startsWith(environmentMark)) return text;
@@ -35,7 +35,10 @@ export class LiteLlmParameters {
     return "enter-its-value";
   }
 
-  /** A reference to a secret. A secret that is written in the file itself is not copied; a note says where to put it. */
+  /**
+   * A reference to a secret. A secret that is written in the file itself is not copied; a note explains where to put
+   * it.
+   */
   secret(name: string, variable: string): string | null {
     const text = this.text(name);
     if (text === null) return null;

@@ -13,14 +13,14 @@ import type { PriceList } from "./price-list.ts";
 interface PricedDeployment {
   /** LiteLLM's name of the provider: `azure`. */
   readonly prefix: string;
-  /** As LiteLLM names it: `azure/our-gpt`. */
+  /** LiteLLM's name of the model: `azure/our-gpt`. */
   readonly upstream: string;
   readonly upstreamModel: string;
-  /** The model behind a name of the operator's own; null if the file does not say. */
+  /** The model behind the operator's own name; null if the file does not tell. */
   readonly base: string | null;
   readonly use: ModelUse;
   readonly provider: ConvertedProvider;
-  /** Where the file may state prices. */
+  /** The part of the file that can state prices. */
   readonly costs: JsonObject;
 }
 
@@ -34,7 +34,7 @@ export interface FoundPrice {
   readonly price: PriceConfig | null;
   /** `file`: the configuration itself; `list`: the price list passed with it; null without a price. */
   readonly source: "file" | "list" | "catalog" | "family" | null;
-  /** What the price is, if it may not be the one of this deployment. */
+  /** The origin of the price, if it might not be this deployment's price. */
   readonly note: string | null;
   readonly limits: Limits;
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 export interface LiteLlmTimeouts {
   /** For the whole call. */
   readonly total: number | null;
-  /** For the beginning of a stream. */
+  /** Until the first byte of a stream. */
   readonly streamFirstByte: number | null;
 }
 

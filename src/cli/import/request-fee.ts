@@ -11,7 +11,7 @@ export function lacksRequestFee({
   return vendor === "perplexity" && serves === undefined && price.requests === undefined;
 }
 
-/** What LiteLLM has per search is Perplexity's fee per request, by the size of the search. */
+/** LiteLLM's price per search is Perplexity's fee per request, by the size of the search. */
 export function requestFees(vendor: string, entry: JsonObject): Pick<PriceConfig, "requests"> {
   const flat = perThousand(entry["input_cost_per_request"]);
   if (flat !== null && flat > 0) return { requests: flat };

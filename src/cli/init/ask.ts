@@ -6,9 +6,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
 import { ownListOf } from "./other-models.ts";
 
-/** What a reply can be. */
+/** Valid replies to a question. */
 interface Form {
-  /** For a person whose reply was none of these. */
+  /** Describes valid replies, for a person whose reply was not one. */
   readonly description: string;
   test(reply: string): boolean;
 }

@@ -17,7 +17,7 @@ export interface OperationCall {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
-/** Where the data is, as changes print it. */
+/** The place of the data, as printed after a change. */
 export type DataPlace =
   | { readonly data_folder: string }
   | { readonly store: string }
@@ -58,7 +58,7 @@ export class OperationClient {
     return this.perform("GET", path, query);
   }
 
-  /** All rows of a list that is answered in pages, or the first `limit` of them. */
+  /** All rows of a paged list, or the first `limit` of them. */
   async list<Row>(path: string, query: object = {}, limit = Number.POSITIVE_INFINITY): Promise<Row[]> {
     const rows: Row[] = [];
     for (let cursor: string | undefined; ; ) {
@@ -90,18 +90,18 @@ export class OperationClient {
     return this.perform("DELETE", path, query);
   }
 
-  /** Performs an operation with its query or body. The caller knows the shape of what it answers, by its schema. */
+  /** Performs an operation with its query or body. The caller knows the response's type, from its schema. */
   async perform<View>(method: OperationCall["method"], path: string, input: object): Promise<View> {
     const hasBody = method === "POST" || method === "PATCH";
     const answer = hasBody
       ? this.#answer(method, path, JSON.stringify(input))
       : this.#answer(method, path + queryText(input), null);
     const view: unknown = await (await answer).json().catch(() => null);
-    // The body of every response is an object, so that only a gateway of another kind sends something else.
+    // Every response body of Sluice is an object; only a different server sends something else.
     return isObject(view) ? (view as View) : rejectUnreadable(method);
   }
 
-  /** What the operation answers, part by part as it is read. */
+  /** Streams the operation's response in parts, as they are read. */
   async *stream(path: string, query: object = {}): AsyncGenerator<Uint8Array> {
     const { body } = await this.#answer("GET", path + queryText(query), null);
     try {

@@ -20,7 +20,7 @@ import { type OperationUse, withOperations } from "./with-operations.ts";
 
 /** A call of an operation from the command line. */
 export interface EnteredCall<Given = object> {
-  /** What was typed, by the names of fields. */
+  /** The typed values, by field name. */
   readonly given: Given;
   readonly options: DataOptions & CsvOption & YesOption;
   readonly client: OperationClient;
@@ -32,7 +32,9 @@ export interface EnteredCall<Given = object> {
 /** A flag has two options: itself and its opposite. */
 type Typed<Values> = { readonly [Name in keyof Values]-?: Argument | Option | readonly Option[] };
 
-/** How an operation of the admin API reads on the command line. A test compares it with the operation's own schemas. */
+/**
+ * How an operation of the admin API appears on the command line. A test compares it with the operation's own schemas.
+ */
 interface Entry<Fields, Extras> {
   readonly name: string;
   readonly summary: string;
@@ -47,7 +49,7 @@ interface Entry<Fields, Extras> {
   readonly note?: string;
   /** A value can begin with a minus, which is otherwise an option's. */
   readonly takesNegative?: true;
-  /** The query or body, if it is not the fields as they are. */
+  /** The query or body, if it differs from the fields. */
   input?(given: Fields & Extras, entered: Omit<EnteredCall, "given">): object | Promise<object>;
   /** Whether recorded content is opened too. */
   content?(given: Fields & Extras): OperationUse["content"];
@@ -64,21 +66,21 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   path?(given: Fields & Extras): string;
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
-  /** The whole answer, if it comes in pages. */
+  /** Reads the whole response, if it is paged. */
   whole?(first: Answer, input: object, client: OperationClient): Promise<Answer>;
-  /** The JSON output; by default what the operation answers. */
+  /** The JSON output; by default the operation's response. */
   document?(answer: Answer, call: EnteredCall<Fields & Extras>): unknown;
   /** The CSV output, if there is one. */
   csv?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
   /** Warnings about what was done, which precede it. */
   warns?(answer: Answer): readonly string[];
-  /** One sentence that says what was done. */
+  /** One sentence that reports the result. */
   done?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
   /** Whether the exit status is 1, although the operation was performed. */
   hasFailed?(answer: Answer): boolean;
-  /** Prints an answer that one sentence cannot tell. */
+  /** Prints a response that one sentence cannot summarize. */
   show?(answer: Answer, call: EnteredCall<Fields & Extras>): void | Promise<void>;
-  /** What follows the output. */
+  /** Prints notes after the output. */
   after?(answer: Answer, call: EnteredCall<Fields & Extras>): void;
 }
 
@@ -86,16 +88,16 @@ export interface ListEntry<Row, Fields = object, Extras = object> extends Entry<
   readonly columns: readonly ListColumn<Row>[] | ColumnsOf<Row, Fields & Extras>;
   /** Printed instead of an empty table. */
   readonly nothing: string | ((call: EnteredCall<Fields & Extras>) => string);
-  /** The most rows without `--limit`; by default all. */
+  /** Maximum number of rows without `--limit`; default: all. */
   readonly limit?: number;
   /** Which rows are shown, and in which order. */
   rows?(all: readonly Row[], call: EnteredCall<Fields & Extras>): readonly Row[] | Promise<readonly Row[]>;
-  /** What follows the list. */
+  /** Prints notes after the list. */
   after?(rows: readonly Row[], call: EnteredCall<Fields & Extras>, isTable: boolean): void;
 }
 
 export interface ExportEntry<Fields = object, Extras = object> extends Entry<Fields, Extras> {
-  /** What follows the export. */
+  /** Prints notes after the export. */
   after?(
     written: { readonly bytes: number; readonly lines: number },
     call: EnteredCall<Fields & Extras>,
@@ -107,7 +109,7 @@ type ColumnsOf<Row, Given> = (
   call: EnteredCall<Given>,
 ) => readonly ListColumn<Row>[] | Promise<readonly ListColumn<Row>[]>;
 
-/** A command that performs one operation, and shows what it answers. */
+/** A command that performs one operation, and shows its response. */
 export function operation<Answer extends object, Fields extends object = object, Extras = object>(
   entry: OperationEntry<Answer, Fields, Extras>,
 ): CommandMaker {
@@ -138,7 +140,7 @@ export function operation<Answer extends object, Fields extends object = object,
   };
 }
 
-/** A command that lists what an operation answers, from all its pages. */
+/** A command that lists an operation's results, from all pages. */
 export function list<Row extends object, Fields extends object = object, Extras = object>(
   entry: ListEntry<Row, Fields, Extras>,
 ): CommandMaker {
@@ -188,7 +190,7 @@ export function exported<Fields extends object = object, Extras = object>(
 
 const newline = "\n".charCodeAt(0);
 
-/** The answer of a change, with where it was made. */
+/** The response to a change, with the place where it was made. */
 export function withPlace<Answer extends object>(answer: Answer, { client }: Pick<EnteredCall, "client">) {
   return { ...answer, ...client.place };
 }

@@ -19,7 +19,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { callingUser } from "./calling-user.ts";
 import type { OperationCall, Transport } from "./client.ts";
 
-/** To read recorded content, or only to count or delete it, which needs no encryption key. */
+/** Whether to read recorded content, or only to count or delete it, which needs no encryption key. */
 export type ContentUse = "documents" | "rows";
 
 export interface OpenedHere {
@@ -83,7 +83,7 @@ export class OwnProcess implements Transport {
   }
 }
 
-/** What a gateway does on its thread; null if nothing was recorded. */
+/** The calls that a gateway makes on its content thread; null if nothing was recorded. */
 async function contentCalls(
   { content, dir, address, options, terminal }: OpenedHere,
   opened: AsyncDisposableStack,

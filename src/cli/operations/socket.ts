@@ -33,7 +33,7 @@ function callSocket(dir: string, path: string, init: RequestInit): Promise<Respo
   return fetch(`http://gateway${path}`, { ...init, unix: commandSocket(dir), keepalive: false });
 }
 
-/** There is no socket, or it was left by a process that has ended. */
+/** Whether there is no socket, or only one of a process that has ended. */
 export function isUnserved(error: unknown): boolean {
   return ["ENOENT", "ECONNREFUSED", "ENOTDIR", "ENOTSOCK"].includes(systemCode(error) ?? "");
 }
@@ -48,7 +48,9 @@ export class SocketTransport implements Transport {
     this.gateway = gateway;
   }
 
-  /** An operation can take minutes, so only a gateway that says hello no more is given up. */
+  /**
+   * Sends an operation, which can take minutes. Gives up only if the gateway no longer responds to the hello request.
+   */
   async send({ method, path, body }: OperationCall): Promise<Response> {
     const hung = new AbortController();
     const watch = setInterval(() => {

@@ -25,8 +25,8 @@ export interface OperationUse {
 type SettledUse = Required<Pick<OperationUse, "create" | "writes">> & Pick<OperationUse, "content">;
 
 /**
- * Calls operations where the data is: at the gateway that serves it, else in this process. Nothing goes around a gateway that
- * runs.
+ * Calls operations where the data is: at the gateway that serves it, else in this process. Nothing bypasses a running
+ * gateway.
  */
 export async function withOperations<Result>(
   terminal: Terminal,
@@ -115,7 +115,7 @@ interface Sought extends SettledUse {
   readonly terminal: Terminal;
 }
 
-/** How long a gateway may take to start or to end. */
+/** How long to wait for a gateway to start or to end. */
 const patienceMs = 15_000;
 const lookAgainMs = 50;
 
@@ -137,7 +137,7 @@ async function reached(sought: Sought): Promise<Transport> {
   }
 }
 
-/** Another process was faster. */
+/** Null if another process was faster. */
 function unlessInUse(error: unknown): null {
   if (error instanceof StoreError && error.reason === "in_use") return null;
   throw error;

@@ -1,4 +1,6 @@
-/** How price lists call a vendor, by the name of its catalog. LiteLLM has several names for the models of one cloud. */
+/**
+ * Names of vendors in price lists, by the name of their catalog. LiteLLM has several names for the models of one cloud.
+ */
 const names: Readonly<Record<string, RegExp>> = {
   openai: /^(?:text-completion-)?openai$/,
   gemini: /^(?:gemini|google)$/,

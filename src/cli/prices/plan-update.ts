@@ -9,7 +9,7 @@ import { type ListedPrice, type PriceListFile, withoutZeros } from "./read-list.
 export interface ListedChange {
   readonly catalog: string;
   readonly model: string;
-  /** `gone`: the list no longer has it. Its price stays. */
+  /** `gone`: missing from the list. Its price stays. */
   readonly change: "new" | "up" | "down" | "other" | "gone";
   /** The largest change of its rates; null if no rate is comparable. */
   readonly factor: number | null;
@@ -21,7 +21,7 @@ export interface ListedChange {
 
 export interface UpdatePlan {
   readonly changes: readonly ListedChange[];
-  /** How many prices the list confirms. */
+  /** Number of prices that the list confirms. */
   readonly confirmed: number;
   readonly catalogs: StoredPrices["catalogs"];
   /** Why nothing of the list may be used. */
@@ -47,7 +47,7 @@ export function planUpdate(catalogs: readonly ServedCatalog[], list: PriceListFi
   };
 }
 
-/** What is only reported comes last. */
+/** Sorts changes so that those that are only reported come last. */
 function inOrder(changes: readonly ListedChange[]): readonly ListedChange[] {
   const isGone = ({ change }: ListedChange) => change === "gone";
   return [...changes.filter((change) => !isGone(change)), ...changes.filter(isGone)];

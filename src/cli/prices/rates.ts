@@ -24,7 +24,7 @@ function isLimit(name: string): boolean {
   return name === "above" || name.endsWith(".above");
 }
 
-/** How many times the one is the other, the larger by the smaller; infinite if only one is 0. */
+/** The larger number divided by the smaller one; infinite if only one is 0. */
 export function factorBetween(one: number, other: number): number {
   if (one === other) return 1;
   return Math.max(one, other) / Math.min(one, other);
@@ -49,7 +49,7 @@ export function strangeRate(others: readonly ModelConfig[], price: PriceConfig):
   return null;
 }
 
-/** What contradicts itself in a price; null for a price that can be true. */
+/** A contradiction within a price; null if the price is plausible. */
 export function contradictionIn({ tiers = {}, ...price }: PriceConfig): string | null {
   const { input = 0, cached_input: cached = 0, long_context: long } = price;
   if (cached > input && input > 0) return `cached_input ${cached} is more than input ${input}`;

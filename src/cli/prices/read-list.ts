@@ -12,17 +12,17 @@ import { catalogOf } from "./list-vendors.ts";
 /** A price list, by the names of our catalogs. */
 export interface PriceListFile {
   readonly source: string;
-  /** It has all models of each vendor in it, so that one that it lacks is gone. */
+  /** Whether it has all models of each vendor in it, so that a missing model no longer exists. */
   readonly isComplete: boolean;
   readonly models: readonly ListedPrice[];
-  /** Models whose price is no amount. */
+  /** Models with an invalid price. */
   readonly invalid: readonly InvalidPriceEntry[];
 }
 
 export interface ListedPrice {
   readonly catalog: string;
   readonly id: string;
-  /** What the list states. */
+  /** The price in the list. */
   readonly price: ModelConfig["price"];
   /** All of its settings, for a model that the catalog does not have. */
   readonly model: ModelConfig;

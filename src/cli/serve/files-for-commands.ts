@@ -69,7 +69,7 @@ export function servedStore(dir: string): string | null {
   return typeof store === "string" ? store : null;
 }
 
-/** Where the gateway on this folder listens, or listened last; null if none has run. */
+/** Address of the gateway on this folder, or of the last one that ran; null if none has run. */
 export function servedAddress(dir: string): string | null {
   const address = readServed(dir)?.["address"];
   return typeof address === "string" ? address : null;

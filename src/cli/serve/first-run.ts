@@ -18,10 +18,10 @@ export interface FirstKeys {
 }
 
 /**
- * Creates one key of each mode if the store has none and the gateway is being tried out, so that the first request needs no
- * second command. A file with real providers gets none, because its credit is real money. Without a file, vendors of the
- * environment can be used by the credit key, which limits what it can spend; a million tokens of a large model would cost more.
- * The keys of a trial, with nothing but the demo, stay keys for the demo.
+ * Creates one key of each mode if the store has none and the gateway is being tried out, so that the first request
+ * needs no second command. With a file that has real providers, no keys are created, because their credit is real
+ * money. Without a file, only the credit key can use vendors from the environment, because its credit is limited; a
+ * million tokens of a large model would cost more. The keys of a trial with only the demo stay limited to the demo.
  */
 export async function createFirstKeys(context: OperationContext, settings: Settings): Promise<FirstKeys> {
   const { isDemo } = settings;
@@ -39,7 +39,7 @@ export async function createFirstKeys(context: OperationContext, settings: Setti
   return { issued, hasNone: false };
 }
 
-/** Apart from the keys of a trial that has ended. */
+/** Whether there are keys, except keys of a trial that has ended. */
 async function hasKeys({ store }: OperationContext): Promise<boolean> {
   const ofTrial = await store.admin.listTrialKeys();
   const { keys } = await store.listKeys({ limit: ofTrial.length + 1 });

@@ -47,7 +47,7 @@ export class OwnLists {
     }
   }
 
-  /** What an operator has stored stands above the lists. */
+  /** Prices that an operator has stored override the lists. */
   over(stored: StoredPrices | null): StoredPrices | null {
     if (this.#lists.size === 0) return stored;
     const catalogs = { ...stored?.catalogs };

@@ -1,9 +1,9 @@
 import { fetchLimitVariable, maxFetchLimit } from "../../base/system/fetch-limit.ts";
 
 /**
- * What `serve` runs with. Forms with files are sent with `fetch`, and so is everything behind a proxy. By default Bun runs 256 of
- * these at once, and every further call waits in silence until another has ended. How many of them are forms of one key is bounded
- * where forms are admitted.
+ * Bun's settings for `serve`. Forms with files are sent with `fetch`, and so is everything through a proxy. By default
+ * Bun runs 256 of these at once, and further calls wait silently. The forms of one key are limited where forms are
+ * admitted.
  */
 export const runtimeSettings: Readonly<Record<string, string>> = {
   [fetchLimitVariable]: String(maxFetchLimit),

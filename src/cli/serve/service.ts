@@ -191,7 +191,10 @@ export class Service {
 const commandsEndWithinMs = 30_000;
 const waitForFolderMs = 250;
 
-/** Waits for commands that have the folder. Says which gateway has it, so that it can be stopped. */
+/**
+ * Waits for commands that hold the folder. If a gateway holds it, the error names that gateway, so that it can be
+ * stopped.
+ */
 async function takingFolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
   const untilMs = performance.now() + commandsEndWithinMs;
   for (;;) {
@@ -242,7 +245,7 @@ async function applyRestore(
   }
 }
 
-/** Another process has the database, the disk or the port at the moment. */
+/** Whether the failure may be temporary: another process uses the database, the disk or the port. */
 function mayPass(error: unknown): boolean {
   if (error instanceof StoreError) return ["locked", "disk_full", "in_use"].includes(error.reason);
   return error instanceof CannotListen;

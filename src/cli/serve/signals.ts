@@ -8,7 +8,7 @@ interface Stoppable {
 interface SignalHandlers {
   onStopping(): void;
   onLoss(loss: string): void;
-  /** SIGHUP, unless it says that the terminal of this process was closed. */
+  /** Called on SIGHUP, unless that means that the terminal of this process was closed. */
   onReload(): void;
 }
 

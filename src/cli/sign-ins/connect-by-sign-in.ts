@@ -69,7 +69,7 @@ for (const [network, bits] of [
 ] as const)
   privateNetworks.addSubnet(network, bits, "ipv6");
 
-/** Claude Code refuses other addresses, without a request that could tell why. */
+/** Claude Code rejects other addresses without sending a request, so the gateway cannot explain why. */
 async function addressWarnings(address: string): Promise<string[]> {
   const { protocol, hostname } = new URL(address);
   const host = hostname.replace(/^\[|\]$/g, "");

@@ -8,7 +8,7 @@ import { systemCode } from "../../base/system/system-code.ts";
 import { replaceFile } from "../serve/files-for-commands.ts";
 import { CommandError } from "../terminal/terminal.ts";
 
-/** A sign-in of this machine at one gateway, kept in a file of its own that only this user can read. */
+/** A sign-in of this machine at one gateway, in a separate file that only this user can read. */
 export interface SavedSignIn {
   /** The gateway's address, with `/token` for accounts with a token budget. */
   readonly url: string;
@@ -73,7 +73,7 @@ function makeFolder(file: string): void {
 }
 
 const lockEveryMs = 50;
-/** Longer than a refresh takes. A lock that is older was left by a process that is gone. */
+/** Longer than a refresh takes. An older lock belongs to a process that is gone. */
 const staleMs = 30_000;
 
 /** Runs the work while no other process has the lock of this sign-in. */

@@ -4,7 +4,7 @@ import type { SavedSignIn } from "./saved-sign-in.ts";
 
 export type IssuedTokens = Pick<SavedSignIn, "access" | "accessEndsAtMs" | "refresh">;
 
-/** The tokens in an answer of the token endpoint; null if it has none. */
+/** The tokens in a response of the token endpoint; null if it has none. */
 export function tokensIn(body: JsonObject, nowMs: number): IssuedTokens | null {
   const { access_token: access, refresh_token: refresh, expires_in: seconds } = body;
   if (typeof access !== "string" || !hasKeyForm(access)) return null;

@@ -153,7 +153,7 @@ export function countColumn<Name extends string>(
 }
 
 export type Fact = readonly [name: string, value: string];
-/** False stands for a fact that does not apply. */
+/** False: a fact that does not apply. */
 export type Facts = readonly (Fact | false)[];
 
 /** A list of facts: names on the left, values on the right. */

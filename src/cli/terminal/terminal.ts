@@ -35,7 +35,7 @@ export function printJson(value: unknown, terminal: Terminal): void {
   terminal.print(printableJson(value, terminal.columns === null ? 0 : 2));
 }
 
-/** A result as JSON, or as a sentence that says what was done. */
+/** Prints a result as JSON, or as a sentence. */
 export function printDone(
   json: true | undefined,
   document: object,
@@ -93,7 +93,7 @@ async function askOn(output: NodeJS.WritableStream, question: string, onReady: (
   }
 }
 
-/** `sluice ledger export | head` closes the pipe early, which is no error. */
+/** `sluice ledger export | head` closes the pipe early, which is not an error. */
 function leaveQuietlyWhenReaderIsGone(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
@@ -132,7 +132,7 @@ const units = [
 
 const halfAMinuteMs = 30_000;
 
-/** `in 29 days`, `3 hours ago`: the largest unit that fits, rounded down but for the last half minute. */
+/** `in 29 days`, `3 hours ago`: the largest unit that fits, rounded down except within the last half minute. */
 export function fromNow(ms: number, nowMs: number): string {
   const distance = Math.abs(ms - nowMs) + halfAMinuteMs;
   for (const [name, length] of units) {

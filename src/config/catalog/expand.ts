@@ -82,7 +82,7 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
   return { document: document as JsonObject, catalogIds: new Set(added.keys()), rules, problems, warnings };
 }
 
-/** A cloud's catalog has the models of all its regions, of which a provider reaches its own. */
+/** Whether a provider can reach a model of its cloud's catalog, which has the models of all regions. */
 export function isReached(
   { id, upstream_model = id }: ModelConfig,
   { kind, ...options }: ProviderConfig,
@@ -99,8 +99,8 @@ interface Offer {
 }
 
 /**
- * `openai/gpt-6` always leads to the provider "openai", as other gateways name it, and is not listed. A plain id that several
- * providers have leads to the first of them; the others serve the model under the qualified id alone.
+ * `openai/gpt-6` always selects the provider "openai", as in other gateways, and is not listed. A plain id that several
+ * providers have selects the first of them; the others serve the model only under the qualified id.
  */
 function addOffer(
   { name, provider: { cost_factor, markup }, model }: Offer,

@@ -4,8 +4,8 @@ import { multiplied } from "./expand.ts";
 import { shippedCatalog } from "./shipped.ts";
 
 /**
- * How a catalog knows a model: under this id, under the same id with another date or none, or by the rule that
- * its seller follows for models from a different vendor or region.
+ * How a catalog knows a model: under this id, under the same id with another date or none, or by the seller's rule for
+ * models of a different vendor or region.
  */
 export type KnownBy = "id" | "dated id" | "family";
 
@@ -20,7 +20,7 @@ type PricedModel = KnownModel["model"];
 /** The models of one catalog by the ids that its provider takes. */
 export class KnownModels {
   readonly #catalog: string;
-  /** Where the provider runs its models; null without that option. */
+  /** The provider's location; null without that option. */
   readonly #location: string | null;
   readonly #byId = new Map<string, PricedModel>();
   readonly #byUndatedId = new Map<string, PricedModel[]>();
@@ -37,7 +37,7 @@ export class KnownModels {
     }
   }
 
-  /** Null if nothing says what the model costs. */
+  /** Null if the cost of the model is unknown. */
   find(id: string): KnownModel | null {
     const found = this.#find(id);
     const isRegional = this.#catalog === "vertex" && (this.#location ?? "global") !== "global";
@@ -84,7 +84,7 @@ interface Relative {
 /** An endpoint or profile of one region costs a tenth more than the one for the whole world. */
 const regionalFactor = 1.1;
 
-/** What sellers ask for models that their own list does not have yet. */
+/** Sellers' prices for models that are not in their own list yet. */
 const families: Readonly<Record<string, (id: string) => Relative | null>> = {
   // https://platform.claude.com/docs/en/about-claude/pricing
   bedrock: (id) => {
@@ -133,8 +133,8 @@ function tokensOnly(price: PriceConfig): PriceConfig {
 const hostedTools: ReadonlySet<string> = new Set(hostedToolNames);
 
 /**
- * `claude-sonnet-4-5@20250929`, `gpt-4o-2024-08-06` and `anthropic.claude-sonnet-4-5-20250929-v1:0` without what tells one
- * version from the next. A region stays: it has its own price.
+ * `claude-sonnet-4-5@20250929`, `gpt-4o-2024-08-06` and `anthropic.claude-sonnet-4-5-20250929-v1:0` without the
+ * version. A region stays: it has its own price.
  */
 function undated(id: string): string {
   return id

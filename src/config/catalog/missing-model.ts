@@ -23,7 +23,7 @@ const names: readonly (readonly [string, RegExp])[] = [
   ["voyage", /^(?:voyage-|rerank-\d)/],
 ];
 
-/** How the operator gets a model served that is not served now. */
+/** Advice on how to serve a model that is not served now. */
 export function missingModelAdvice(id: string, { providers, usable }: ConfiguredProviders): string {
   const { vendor, model } = vendorOf(id);
   const name = providerOf(id, vendor, providers);

@@ -21,7 +21,7 @@ import xai from "../../../config/catalog/xai.jsonl" with { type: "text" };
 import zai from "../../../config/catalog/zai.jsonl" with { type: "text" };
 import type { ModelConfig } from "../schema.ts";
 
-/** What a line of `config/catalog` says in addition to the settings of a model. */
+/** Facts in a line of `config/catalog` in addition to the settings of a model. */
 interface CatalogFacts {
   /** The public lists that have this price, or this vendor. */
   readonly source: string;

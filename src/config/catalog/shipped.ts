@@ -7,8 +7,8 @@ import { type StoredPrices, withStoredPrices } from "./stored-prices.ts";
 import { catalogVendors } from "./vendors.ts";
 
 /**
- * The models of one catalog with their list prices; null if the catalog does not exist. A cloud's region has prices of its own, which
- * stored ones do not replace: no list that is stored tells regions apart.
+ * The models of one catalog with their list prices; null if the catalog does not exist. A cloud's region has its own
+ * prices, which stored prices do not replace, because stored lists do not distinguish regions.
  */
 export function shippedCatalog(
   name: string,
@@ -24,7 +24,7 @@ export function shippedCatalog(
   return usual.map((model) => regional.get(model.id) ?? model);
 }
 
-/** The models of one vendor whose prices were compared with the vendor's own list. They stand above the public lists. */
+/** The models of one vendor whose prices were compared with the vendor's own list. They override the public lists. */
 function checkedOf(name: string): readonly ModelConfig[] {
   return checkedModels().filter(({ provider }) => provider === name);
 }
@@ -53,7 +53,7 @@ function parse(): readonly ModelConfig[] {
   return (document as ConfigFile).models ?? [];
 }
 
-/** The settings of a line, without what only says where they come from. */
+/** The settings of a line, without the fields that only record their source. */
 function modelIn({ source: _, note: __, regions: ___, ...model }: CatalogLine): ModelConfig {
   return model;
 }

@@ -9,8 +9,8 @@ export interface StoredPrices {
 }
 
 /**
- * What replaces the catalog's settings of the model with this id: a price with its day, or only the day of a price that was
- * confirmed. A model that the catalog does not have comes with all of its settings.
+ * Replaces the catalog's settings of the model with this id: a price with its day, or only the day of a price that was
+ * confirmed. A model that is not in the catalog has all of its settings here.
  */
 export type StoredModel = Pick<ModelConfig, "id"> & Partial<ModelConfig>;
 

@@ -2,9 +2,9 @@
 export interface CatalogVendor {
   readonly title: string;
   readonly kind: string;
-  /** Null for a kind that has an address of its own. */
+  /** Null for a kind with a fixed address. */
   readonly baseUrl: string | null;
-  /** The variables of its own SDK. The first that holds a usable key counts. */
+  /** The variables of the vendor's own SDK. The first that holds a usable key counts. */
   readonly keys: readonly string[];
   /** Variables that hold another address. */
   readonly baseUrls: readonly string[];

@@ -2,7 +2,7 @@ import type { Environment } from "../../base/system/environment.ts";
 import { tomlString } from "../toml-text.ts";
 import type { FoundVendor } from "./vendors.ts";
 
-/** A provider that the command line asks for, with its part of the configuration. */
+/** A provider requested on the command line, with its part of the configuration. */
 export interface RequestedProvider extends FoundVendor {
   readonly toml: string;
 }

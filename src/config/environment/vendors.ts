@@ -11,7 +11,7 @@ export interface FoundVendor {
   readonly variable: string;
   /** From the vendor's own variable; null: the vendor's usual address. */
   readonly baseUrl: string | null;
-  /** What the operator should know about it. */
+  /** A note for the operator. */
   readonly note?: string;
 }
 

@@ -10,16 +10,16 @@ export const unit: unique symbol = Symbol("unit");
 export type Unit = "ms" | "bytes";
 
 /**
- * What is never shown. `secret` and `key` (32 bytes in base64) are references that the loader resolves, and are masked; an `address`
- * is shown without its credentials, and `headers` without their values.
+ * Marks values that are never shown. `secret` and `key` (32 bytes in base64) are references that the loader resolves,
+ * and are masked; an `address` is shown without its credentials, and `headers` without their values.
  */
 export const secrecy: unique symbol = Symbol("secrecy");
 export type Secrecy = "secret" | "key" | "address" | "headers";
 
-/** What it means that a secret is not set, for a warning. Without it, that is a problem. */
+/** The consequence of an unset secret, for a warning. Without this mark, an unset secret is a problem. */
 export const ifUnset: unique symbol = Symbol("if unset");
 
-/** A reload leaves it as it is. */
+/** A reload does not apply it. */
 export const needsRestart: unique symbol = Symbol("needs restart");
 
 /** A table of options that is decoded too; any other table is a value. */

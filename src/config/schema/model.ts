@@ -28,7 +28,7 @@ const day = (description: string) =>
     [expectedText]: "a day such as 2026-10-31",
   });
 
-/** What a model and each of its deployments may say. */
+/** Settings of a model and of each of its deployments. */
 const upstreamModelSettings = {
   family: named("The model behind upstream_model, such as gpt-5.6, if its name does not show it."),
   dialect: Type.Optional(

@@ -29,7 +29,7 @@ const optionSchemas = Object.fromEntries(
 const factor = (description: string) =>
   Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1, description }));
 
-/** What any kind of provider has, and the admin API shows as it is. */
+/** Settings of all kinds of providers, which the admin API shows unchanged. */
 export const generalProviderSchema = table({
   stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
   count_tokens: flag("Whether the provider can count tokens; default: by the kind."),

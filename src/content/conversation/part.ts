@@ -19,7 +19,7 @@ export type GenAiPart =
       readonly bytes: number;
       readonly sha256: string;
     }
-  /** Anything else, as it is. */
+  /** Anything else, unchanged. */
   | { readonly type: "other"; readonly name: string; readonly value: Json };
 
 export function textIn(value: Json | undefined): string {
@@ -30,7 +30,7 @@ export function listIn(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What a message says: a text, or a list of blocks of any of the formats. */
+/** The parts of a message: a text, or a list of blocks of any of the formats. */
 export function partsOf(content: Json | undefined): readonly GenAiPart[] {
   if (typeof content === "string") return textPart(content);
   return listIn(content).flatMap((block) =>

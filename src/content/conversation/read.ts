@@ -22,7 +22,7 @@ export interface PlacedMessage extends Message {
   readonly path: string;
 }
 
-/** What a request and its response say, whichever format they have. */
+/** The messages of a request and its response, in any format. */
 export interface ReadConversation {
   readonly system: readonly GenAiPart[];
   readonly tools: readonly Json[];

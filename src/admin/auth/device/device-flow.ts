@@ -19,7 +19,7 @@ const refreshGrant = "refresh_token";
 /** These get a key and an admin token; every other client signs in. */
 const keyClientId = "sluice-cli";
 const operatorClientId = "sluice-operator";
-/** How many codes one block of addresses can request per minute. */
+/** Codes that one block of addresses can request per minute. */
 const maxRequests = 10;
 
 const metadataPath = "/.well-known/oauth-authorization-server";
@@ -149,7 +149,7 @@ async function refresh(form: Form, address: string, deps: AdminDeps): Promise<Re
   }
 }
 
-/** Without an `email`: Claude Code would ask whether it is the right one, with "no" as the default. */
+/** The response has no `email`: Claude Code would ask whether it is the right one, with "no" as the default. */
 function tokensResponse({ access, accessEndsAtMs, refresh }: TokenPair, { clock }: AdminDeps): Response {
   return json({
     access_token: access,

@@ -20,7 +20,7 @@ import { operatorRole } from "./operator-token.ts";
 
 export const codeSeconds = 900;
 export const pollSeconds = 5;
-/** How many codes can wait for a decision at once, and how many of one block of addresses, so that no block uses up all. */
+/** Maximum codes that wait for a decision, in total and for one block of addresses, so that no block uses up all. */
 const maxGrants = 1_000;
 const maxGrantsPerBlock = 50;
 /** No vowels, so that no code spells a word, and no letters that look alike. */
@@ -28,7 +28,7 @@ const letters = "BCDFGHJKLMNPQRSTVWXZ";
 const codeLength = 8;
 const codeAttempts = 3;
 
-/** People can sign in. What programs get in their name also needs `member_keys`, but for operators. */
+/** Whether people can sign in. Programs that act in their name also need `member_keys`, unless they are operators. */
 export function isSignInConfigured({ oidc, userHeader }: AdminSettings): boolean {
   return oidc !== null || userHeader !== null;
 }

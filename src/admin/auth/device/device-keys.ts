@@ -17,7 +17,7 @@ export function ownCaller(person: PersonIdentity): Caller {
   return { role: "member", name: person.user, person, ...memberOf(person.user) };
 }
 
-/** The errors of RFC 8628 and RFC 6749 that a poll can be answered with. */
+/** Errors of RFC 8628 and RFC 6749 that a poll can return. */
 export type PollError =
   | "authorization_pending"
   | "slow_down"

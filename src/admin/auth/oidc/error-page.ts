@@ -2,18 +2,18 @@ import { answerHeaders } from "../../formats/admin-error.ts";
 
 export const home = "/admin";
 
-/** The page that a person came from: many may reach the self-service page alone. */
+/** The page that a person came from: many people can reach only the self-service page. */
 export function homeOf(page: string): string {
   return page.startsWith("/usage") ? "/usage" : home;
 }
 
 interface WaysOn {
-  /** Where they can try again, as someone else; null if they cannot. */
+  /** Link to sign in again as someone else; null if the provider offers none. */
   readonly retryUrl: string | null;
   readonly home: string;
 }
 
-/** An error page for a person who came here by a link. */
+/** An error page for a person who followed a link. */
 export function errorPage(
   status: 401 | 403 | 404 | 503,
   message: string,

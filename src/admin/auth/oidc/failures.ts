@@ -79,7 +79,7 @@ function loggable(text: string): string {
   return printable(text).slice(0, maxLength);
 }
 
-/** For the log: what each error of the chain says. The errors' other fields can hold claims of the person. */
+/** The messages of an error's chain, for the log. Other fields of the errors can contain claims of the person. */
 export function causeText(error: unknown): string {
   const texts: string[] = [];
   for (let each = error; each instanceof Error && texts.length < 4; each = each.cause) {

@@ -54,7 +54,7 @@ export async function verifyLogoutToken(
   return { id: `${issuer} ${jti}`, issuer, subject, sid: session };
 }
 
-/** Whether the token ends this session: with `sid` this one session, with `sub` alone all of the person's. */
+/** Whether the token ends this session: with `sid` only this one, with only `sub` all sessions of the person. */
 export function endsSession(token: LogoutToken, { provider }: Session): boolean {
   if (provider === null || issuerName(provider.issuer) !== issuerName(token.issuer)) return false;
   if (token.sid !== null && provider.sid !== null) return matchesSid(token, provider);

@@ -94,8 +94,8 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
 const loginPath = `${base}/login`;
 
 /**
- * Where a person who has no role here can sign in as someone else. Signed in at a provider that does not let them choose,
- * they would come back as the same person, so they sign out there first.
+ * The sign-out page for a person without a role, so that they can sign in as someone else. If the provider does not let
+ * them choose an account, they would return as the same person.
  */
 function otherAccountUrl({ offersAccounts, provider }: SignedIn, returnTo: string): string {
   const chooses = `${loginUrl(returnTo)}&prompt=select_account`;

@@ -23,7 +23,7 @@ interface AgentCall {
 }
 type Answer = (call: AgentCall) => Promise<Response> | Response;
 
-/** What Claude Code calls besides the API, on both origins. Only sign-ins have any of it: for keys it is 404. */
+/** Routes that Claude Code calls besides the API, on both origins. They exist only for sign-ins: API keys get 404. */
 export function mountAgentRoutes(app: Elysia, deps: AdminDeps): void {
   for (const mode of keyModes) {
     const base = modeOrigins[mode];
@@ -58,7 +58,10 @@ async function admitted(deps: AdminDeps, mode: KeyMode, request: Request, answer
   }
 }
 
-/** Another gateway may have issued the token a moment ago. An address that guesses tokens causes no look. */
+/**
+ * Reloads sign-ins, because another gateway may have issued the token a moment ago. An address that guesses tokens
+ * causes no reload.
+ */
 async function lookAfresh(
   { keys, guard, ...deps }: AdminDeps,
   request: Request,

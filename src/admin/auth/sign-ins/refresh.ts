@@ -6,7 +6,9 @@ import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { formerPair, mintNext, stateAfter, type TokenPair } from "./tokens.ts";
 
-/** Two processes that share a file send the same token at once, and answers get lost. */
+/**
+ * Grace time of a replaced token: two processes that share a file send the same token at once, and responses get lost.
+ */
 const graceMs = 60_000;
 const refreshesPerMinute = 60;
 
@@ -17,8 +19,8 @@ export type RefreshResult =
   | { readonly kind: "too_many"; readonly waitSeconds: number };
 
 /**
- * Each refresh replaces the refresh token. The former one gets the same answer for a minute. Anything older, or later,
- * was copied: it ends the sign-in.
+ * Each refresh replaces the refresh token. For a minute, the former token gets the same response. An older token, or a
+ * later use, means that it was copied: the sign-in ends.
  */
 export async function refreshTokens(
   deps: AdminDeps,

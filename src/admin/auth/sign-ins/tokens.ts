@@ -3,7 +3,7 @@ import type { SignInSettings } from "../../../config/settings.ts";
 import { familyOf, hashSecret, newFamily, newRefreshToken, newSecret } from "../../../keys/secret.ts";
 import type { AccessToken, RefreshableSignIn, RefreshState, SignIn } from "../../../store/store.ts";
 
-/** What a program gets for its sign-in. */
+/** The tokens that a program gets for its sign-in. */
 export interface TokenPair {
   readonly access: string;
   readonly accessEndsAtMs: number;
@@ -25,7 +25,7 @@ export function mintFirst(terms: SignInSettings, nowMs: number): TokenPair & { r
   return { ...mint(family, terms, { beganAtMs: nowMs, nowMs }), familyHash: hashSecret(family) };
 }
 
-/** Null if that is no refresh token. */
+/** The token that replaces the presented one; null if it is not a refresh token. */
 export function mintNext(presented: string, terms: SignInSettings, age: Age): TokenPair | null {
   const family = familyOf(presented);
   return family === null ? null : mint(family, terms, age);
@@ -40,7 +40,9 @@ export function accessOf({ access, accessEndsAtMs }: TokenPair): AccessToken {
   return { hash: hashSecret(access), endsAtMs: accessEndsAtMs };
 }
 
-/** What is stored when this pair replaces the presented token's. Former access tokens live to their own end. */
+/**
+ * The state to store when this pair replaces the presented token's. Former access tokens stay valid until they expire.
+ */
 export function stateAfter(
   signIn: SignIn,
   presented: string,
@@ -57,7 +59,7 @@ export function stateAfter(
   };
 }
 
-/** The answer to the former refresh token; only that token opens it. */
+/** The response to the former refresh token; only that token decrypts it. */
 export function formerPair({ formerAnswer }: RefreshableSignIn, presented: string): TokenPair | null {
   const opened = formerAnswer === null ? null : decryptText(formerAnswer, encryptionBy(presented));
   // Written by `stateAfter`.

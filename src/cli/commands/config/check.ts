@@ -43,7 +43,7 @@ export function configCheckCommand(terminal: Terminal): Command {
     });
 }
 
-/** Without the problems that the machine of the gateway does not have. */
+/** Drops problems that exist only because this is not the gateway's machine. */
 function relevant(checked: CheckedConfig, { allowMissingSecrets }: Options): CheckedConfig {
   if (!allowMissingSecrets) return checked;
   return { ...checked, problems: checked.problems.filter(({ isMissingSecret }) => !isMissingSecret) };

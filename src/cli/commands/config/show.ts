@@ -46,7 +46,7 @@ function priceLines(prices: ConfigTextView["prices"]): string[] {
   return lines.length === 0 ? [] : ["", "# Where prices come from:", ...lines];
 }
 
-/** What the gateway runs with, or wrote to `served.json` when it last did. */
+/** The configuration that the gateway runs with, or wrote to `served.json` when it last ran. */
 async function runningConfig(
   client: OperationClient | null,
   { config: file, data }: DataOptions,

@@ -37,7 +37,7 @@ const columns: readonly ListColumn<FeedEntryView>[] = [
   { name: "cursor", title: "CURSOR" },
 ];
 
-/** For billing and other programs that follow the ledger. */
+/** For testing billing and other programs that follow the ledger. */
 export const ledgerFeedCommands = commandGroup(
   "feed",
   "Read the ledger's feed, and verify that a program has all of it",

@@ -145,7 +145,7 @@ function lines(all: readonly string[]): string {
   return [...shown, ...(all.length > maxLines ? [`  and ${all.length - maxLines} more`] : [])].join("\n");
 }
 
-/** An update replaces what earlier ones said about the same models. */
+/** Merges an update with the stored prices. It replaces earlier updates of the same models. */
 function merged(stored: StoredPrices, { catalogs }: UpdatePlan): StoredPrices["catalogs"] {
   const all = { ...stored.catalogs };
   for (const [name, models] of Object.entries(catalogs)) {
