@@ -185,6 +185,22 @@ test("a redirect is not followed, so the token stays with its own address", asyn
   }
 });
 
+test("a token in the environment is sent to an address, and to no gateway that has another by name", async () => {
+  const place = elsewhere({ SLUICE_TOKEN: viewer });
+  await sluice(place, "gateways", "add", "work", gateway.url);
+  await sluice(place, "gateways", "use", "work");
+  const other = { ...place, env: { ...place.env, SLUICE_TOKEN: admin } };
+  for (const words of [
+    ["keys", "list", "--gateway", "work"],
+    ["keys", "list"],
+  ]) {
+    const { code, stderr } = await sluice(other, ...words);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("SLUICE_TOKEN is not the token of work")]);
+  }
+  expect((await sluice(other, "keys", "list", "--gateway", gateway.url)).code).toBe(0);
+  expect((await sluice(place, "keys", "list")).code).toBe(0);
+});
+
 test("a stored token is not sent to another address", async () => {
   const place = elsewhere({ SLUICE_TOKEN: admin });
   await sluice(place, "gateways", "add", "work", gateway.url);

@@ -25,7 +25,14 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
       `no gateway is called "${name}" (known: ${names}); add it with sluice gateways add`,
     );
   }
-  const token = env["SLUICE_TOKEN"] || known.token;
+  const given = env["SLUICE_TOKEN"] ?? "";
+  // It can be another gateway's: only who names the address means this one.
+  if (given !== "" && given !== known.token && !isAddress(name)) {
+    throw new CommandError(
+      `SLUICE_TOKEN is not the token of ${name}, so it was not sent; unset it, or pass --gateway ${known.url}`,
+    );
+  }
+  const token = given || known.token;
   if (token === "") {
     throw new CommandError(
       `no token for ${known.url}; set SLUICE_TOKEN, or run sluice gateways add NAME ${known.url}`,
