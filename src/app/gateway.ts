@@ -52,6 +52,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     labelValues: new LabelValues(),
     turns: services.turns,
     backgrounds: services.backgrounds,
+    batches: services.batches,
     rateLimits: backend.rateLimits,
     warmUps: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),

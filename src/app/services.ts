@@ -10,6 +10,7 @@ import type { TracedContent } from "../content/traced-content.ts";
 import { LargeBodies } from "../gateway/body-worker/body-worker.ts";
 import { ProviderIdOwners } from "../gateway/references/provider-id-owners.ts";
 import { Backgrounds } from "../gateway/turns/backgrounds.ts";
+import { Batches } from "../gateway/turns/batches.ts";
 import { Turns } from "../gateway/turns/turns.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
@@ -113,6 +114,7 @@ export async function openServices(
     node: () => backend.node,
     onError: (err) => logs.log.error({ err }, "the end of a background response could not be stored"),
   });
+  const batches = new Batches({ store, node: () => backend.node });
   const live = new Live(clock);
   const tracing = new CurrentTracing(logs.log);
   opened.defer(() => tracing.close());
@@ -121,7 +123,7 @@ export async function openServices(
   opened.defer(() => tokenCounter.stop());
   const largeBodies = new LargeBodies();
   opened.defer(() => largeBodies.stop());
-  const watcher = watcherOf(backend, keys, logs.log);
+  const watcher = watcherOf(backend, keys, batches, logs.log);
   const requestLog = new OutcomeQueue({
     store,
     onDropped: (count) =>
@@ -151,6 +153,7 @@ export async function openServices(
     idOwners,
     turns,
     backgrounds,
+    batches,
     live,
     tracing,
     tokenCounter,
@@ -176,7 +179,12 @@ async function openContent(settings: Settings, log: Log): Promise<ContentRecorde
   });
 }
 
-function watcherOf({ store, accounts, revision, changesEveryMs }: Backend, keys: KeyRing, log: Log) {
+function watcherOf(
+  { store, accounts, revision, changesEveryMs }: Backend,
+  keys: KeyRing,
+  batches: Batches,
+  log: Log,
+) {
   return new StoreWatcher({
     store,
     revision,
@@ -184,6 +192,7 @@ function watcherOf({ store, accounts, revision, changesEveryMs }: Backend, keys:
     apply: (changes) => {
       keys.apply(changes);
       accounts.apply(changes);
+      batches.wake();
     },
     onError: (err) => log.error({ err }, "changes could not be read"),
   });

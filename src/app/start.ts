@@ -14,6 +14,7 @@ import { ProblemWatch } from "../store/problem-watch.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, StoreProblem } from "../store/store.ts";
 import { startBackgrounds } from "./background.ts";
+import { startBatches } from "./batches.ts";
 import { createGateway, createSenders, type Senders } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
@@ -136,7 +137,7 @@ async function assemble(
  * stops them.
  */
 function startUpkeep(
-  { watcher, backend, clock, logs: { log }, idOwners, turns, backgrounds }: Services,
+  { watcher, backend, clock, logs: { log }, idOwners, turns, backgrounds, batches }: Services,
   gateway: Gateway,
   { monitor, feed }: Senders,
   configOnDisk: ConfigOnDisk | undefined,
@@ -159,14 +160,16 @@ function startUpkeep(
   alarms.start();
   pruning.start(pruneEveryMs, () => {
     for (const kept of [backend.claims, idOwners, turns]) kept.prune().catch(onError);
-    backgrounds.prune(clock.wallMs()).catch(onError);
+    for (const kept of [backgrounds, batches]) kept.prune(clock.wallMs()).catch(onError);
   });
   retention.start();
   prices.start();
   monitor.start();
   feed.start();
   const stopBackgrounds = startBackgrounds(gateway, log);
+  const stopBatches = startBatches(gateway, log);
   return async () => {
+    await stopBatches();
     await stopBackgrounds();
     await watcher.stop();
     pruning.stop();

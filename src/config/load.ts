@@ -134,6 +134,7 @@ function* settingsFrom(
     microUsdPerCredit: microUsdPerCredit(money, context),
     retention: decode(sections.retention, config.retention, "retention", context),
     responses: decode(sections.responses, config.responses, "responses", context),
+    batches: decode(sections.batches, config.batches, "batches", context),
     ...contentSettings(config, context),
     websocket: webSocketSettings(config, server, context),
     routes: routeSettings(config, context),

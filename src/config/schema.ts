@@ -4,6 +4,7 @@ import { expectedText } from "../base/text/schema-text.ts";
 import type { DecodedSection } from "./decode.ts";
 import { defaults } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
+import { batchesSchema } from "./schema/batches.ts";
 import { contentSchema } from "./schema/content.ts";
 import { afterRestart, ifUnset, marked, needsRestart, secrecy } from "./schema/marks.ts";
 import { type deploymentSchema, modelSchema } from "./schema/model.ts";
@@ -207,6 +208,7 @@ export const configSchema = table({
       default: 8192,
     }),
   }),
+  batches: batchesSchema,
   websocket: section({
     max_connections: Type.Optional(
       Type.Integer({

@@ -24,6 +24,7 @@ export interface Settings {
   /** How long requests and responses are stored, and the maximum number. The ledger is never pruned. */
   readonly retention: SectionSettings<"retention">;
   readonly responses: SectionSettings<"responses">;
+  readonly batches: SectionSettings<"batches">;
   /** Settings for recording requests and responses; null if nothing is recorded. */
   readonly content: ContentSettings | null;
   /**

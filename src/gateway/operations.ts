@@ -7,8 +7,11 @@ import {
   clientDialectNames,
   plainErrors,
 } from "../dialects/registry.ts";
+import { batchOperations } from "./endpoints/batches.ts";
 import { conversationOperations } from "./endpoints/conversations.ts";
 import { countOperations } from "./endpoints/count-tokens.ts";
+import { fileOperations } from "./endpoints/files.ts";
+import { messageBatchOperations } from "./endpoints/message-batches.ts";
 import { listModelsOperation, showModelOperation } from "./endpoints/models.ts";
 import { storedResponseOperations } from "./endpoints/stored-responses.ts";
 import { usageOperation } from "./endpoints/usage-summary.ts";
@@ -55,6 +58,9 @@ export const operations: readonly ServedOperation[] = [
   usageOperation,
   ...storedResponseOperations,
   ...conversationOperations,
+  ...fileOperations,
+  ...batchOperations,
+  ...messageBatchOperations,
   compactOperation,
   webSocketOperation,
   ...countOperations.filter(({ switchedBy }) => switchedBy !== undefined),

@@ -3,6 +3,7 @@ import { answerQuestions } from "../base/threads/asked-thread.ts";
 import { FailedResponse } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
+import { scanLineJob } from "./batches/scan-lines.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
 import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { endedJob, membersJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
@@ -24,6 +25,7 @@ const jobs = [
   membersJob,
   meteredJob,
   eventJob,
+  scanLineJob,
 ] as const;
 
 /** The gateway sends each job with the input that it declares. */

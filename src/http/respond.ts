@@ -73,7 +73,11 @@ export function respond(
   return exchange.mayBeginEarly ? exchange.firstOf(running) : running;
 }
 
-async function answer(gateway: Gateway, exchange: Exchange, run: ServedOperation["run"]): Promise<Response> {
+export async function answer(
+  gateway: Gateway,
+  exchange: Exchange,
+  run: ServedOperation["run"],
+): Promise<Response> {
   try {
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {

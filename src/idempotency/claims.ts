@@ -32,6 +32,12 @@ export interface Claims {
    */
   record(claim: Claim, maxBytes: number): ResponseRecorder;
 
+  /**
+   * Records the result of a line of a batch. It is no response for retries: it counts toward no allowance, and stays this much
+   * longer, until its batch is deleted.
+   */
+  recordResult(claim: Claim, longerMs: number): ResponseRecorder;
+
   /** Bytes known to be stored for retries of this key's requests. */
   keptBytes(keyId: string): number;
 

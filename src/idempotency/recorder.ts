@@ -25,7 +25,7 @@ export function wasNotKept({ status }: StoredResponse): boolean {
 
 interface RecordingTerms {
   readonly store: Store;
-  readonly kept: KeptBytes;
+  readonly kept: Pick<KeptBytes, "take" | "end">;
   /** The key's whole storage allowance. */
   readonly maxBytes: number;
   nowMs(): number;

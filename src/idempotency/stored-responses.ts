@@ -9,6 +9,8 @@ import { ResponseRecorder, wasNotKept } from "./recorder.ts";
 const keptForMs = msPerDay;
 const prunedAtOnce = 200;
 
+const uncounted: Pick<KeptBytes, "take" | "end"> = { take: () => true, end: () => {} };
+
 /**
  * How long responses are kept for replay. A jump of the clock must not expire a response, or its retry would be
  * charged again; keeping one longer is harmless. So responses are dated by the later of the wall clock and the time
@@ -33,6 +35,12 @@ export abstract class StoredResponses {
   record(claim: Claim, maxBytes: number): ResponseRecorder {
     const { store, kept } = this;
     return new ResponseRecorder({ store, kept, maxBytes, nowMs: () => this.#storingMs() }, claim);
+  }
+
+  recordResult(claim: Claim, longerMs: number): ResponseRecorder {
+    const { store } = this;
+    const nowMs = () => this.#storingMs() + longerMs;
+    return new ResponseRecorder({ store, kept: uncounted, maxBytes: Number.POSITIVE_INFINITY, nowMs }, claim);
   }
 
   keptBytes(keyId: string): number {

@@ -2,7 +2,9 @@ import type { AdminRecords } from "./admin-records.ts";
 import type { AlertRecords } from "./alert-records.ts";
 import type { LedgerFault, RecomputedTotals } from "./audit-records.ts";
 import type { BackgroundRecords } from "./background-records.ts";
+import type { BatchRecords } from "./batch-records.ts";
 import type { FeedRecords } from "./feed-records.ts";
+import type { FileRecords } from "./file-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreProblem, StoreStats } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
@@ -44,7 +46,9 @@ import type { ValueCapRecord, ValueCapStore, ValueTotals } from "./value-cap-rec
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
 export type * from "./audit-records.ts";
+export type * from "./batch-records.ts";
 export type * from "./feed-records.ts";
+export type * from "./file-records.ts";
 export type * from "./files.ts";
 export type { StoreProblem, StoreStats } from "./health.ts";
 export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
@@ -182,6 +186,9 @@ export interface Store extends ValueCapStore {
   readonly reports: Reports;
   readonly turns: TurnRecords;
   readonly background: BackgroundRecords;
+  /** Files of clients. */
+  readonly uploads: FileRecords;
+  readonly batches: BatchRecords;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;

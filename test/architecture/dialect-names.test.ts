@@ -18,6 +18,7 @@ const naming: Readonly<Record<string, string>> = {
   "src/dialects/reasoning/reasoning-envelope.ts": "makers of reasoning, one of which has a dialect's name",
   "src/dialects/registry.ts": "the registry; errors without a route are OpenAI's",
   "src/dialects/translation/translate.ts": "makers of reasoning, one of which has a dialect's name",
+  "src/gateway/batches/message-dialect.ts": "message batches are Anthropic's",
   "src/gateway/turns/stored-dialect.ts": "conversations are stored for one dialect",
 };
 

@@ -49,6 +49,7 @@ describe("spend is told apart by", () => {
     expect(await labelsOf(await asked("chat", {}, headers))).toEqual({
       fallbackFrom: null,
       steppedDownFrom: null,
+      batch: null,
       owner: null,
       user: null,
       session: "s1",

@@ -90,7 +90,13 @@ describe("paths", () => {
       expect(response.headers.has("request-id"), path).toBe("anthropic-version" in headers);
       return ((await response.json()) as { type?: string }).type;
     };
-    for (const path of ["/v1/files", "/token/v1/files/x", "/v1/chat/completions/x", "/nothing", "/v1/a\\b"]) {
+    for (const path of [
+      "/v1/skills",
+      "/token/v1/skills/x",
+      "/v1/chat/completions/x",
+      "/nothing",
+      "/v1/a\\b",
+    ]) {
       expect(await typeAt(path, anthropic), path).toBe("error");
       expect(await typeAt(path, {}), path).toBeUndefined();
     }

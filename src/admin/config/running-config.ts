@@ -19,6 +19,7 @@ export function runningConfigView(settings: Settings): object {
     log: sectionView(sections.log, settings.log),
     retention: sectionView(sections.retention, settings.retention),
     responses: sectionView(sections.responses, settings.responses),
+    batches: sectionView(sections.batches, settings.batches),
     // Without [content] there are no values; its options are listed nevertheless, so that they can be found.
     content: sectionView(sections.content, content ?? {}),
     websocket: sectionView(sections.websocket, settings.websocket),

@@ -10,6 +10,8 @@ export interface CallerLabels {
 
 /** Labels as they are read back from the store. */
 export interface KeptLabels extends CallerLabels {
+  /** The batch that it was a line of; else null. */
+  readonly batch: string | null;
   /** The model that was requested, if one of its fallbacks ran; else null. */
   readonly fallbackFrom: string | null;
   /** The model that was requested, if a cap made it run on another one; else null. */
@@ -71,6 +73,7 @@ function parsedLabels(text: string | null): KeptLabels {
     user,
     session,
     affinity,
+    batch,
     fallback_from: fallbackFrom,
     stepped_down_from: steppedDownFrom,
     ...tags
@@ -81,6 +84,7 @@ function parsedLabels(text: string | null): KeptLabels {
     owner: owner || null,
     user: user ?? null,
     session: session ?? null,
+    batch: batch ?? null,
     tags: Object.fromEntries(
       Object.entries(tags).map(([name, value]) => [name.slice(tagPrefix.length), value]),
     ),

@@ -7,6 +7,7 @@ const routeSwitches = {
   background: { default: true, description: "`background: true` of a response; off: 400." },
   conversations: { default: false, description: "/v1/conversations, and `conversation` of a response." },
   compact: { default: true, description: "/v1/responses/compact, and `compaction_trigger` items." },
+  batches: { default: true, description: "/v1/files, /v1/batches and /v1/messages/batches." },
   websocket: { default: true, description: "/v1/responses over WebSocket; off: 426." },
   input_tokens: { default: true, description: "/v1/responses/input_tokens." },
   embeddings: { default: true, description: "/v1/embeddings." },

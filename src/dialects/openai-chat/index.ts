@@ -1,9 +1,10 @@
-import type { ClientDialect } from "../contract/client-dialect.ts";
+import type { ClientDialect, OtherRequest } from "../contract/client-dialect.ts";
 import { sharedNames } from "../contract/field-decisions.ts";
 import { asIs, choicesOf, rejectOverLimit } from "../contract/output-limit.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { hasQuirk } from "../contract/quirks.ts";
 import { objectOf } from "../json/json-fields.ts";
+import { batchRequest } from "../openai/batch-request.ts";
 import { openAiErrors } from "../openai/error-format.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
 import { mayHoldEnvelope } from "../reasoning/foreign-reasoning.ts";
@@ -119,4 +120,8 @@ const provider: ProviderDialect = {
   isOpening: isOpeningChunk,
 };
 
-export const openAiChat = { client, provider };
+const requests = {
+  batch: { requestSchema: () => batchRequest },
+} as const satisfies Readonly<Record<string, OtherRequest>>;
+
+export const openAiChat = { client, provider, requests };

@@ -14,6 +14,7 @@ export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest)
   if (request.truncated["background"] !== true) return null;
   const { call, configured } = exchange;
   const { settings } = configured;
+  if (call.line !== undefined) throw rejected("is not supported in batches. Remove it.");
   if (call.remembered !== undefined) {
     throw rejected("is not supported on WebSockets. Remove it, or send the request by HTTP.");
   }

@@ -93,8 +93,15 @@ export interface ClientCall {
   readonly keyId?: string;
   /** The response that it asks for once more, because its first process has ended. */
   readonly background?: BackgroundPlan;
+  /** The line of a batch that it runs. Its Idempotency-Key is the number of the line, so that it is charged once. */
+  readonly line?: LineOfBatch;
   /** What the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;
+}
+
+export interface LineOfBatch {
+  readonly batchId: string;
+  readonly no: number;
 }
 
 /** Without the client's host, which may be missing or invalid. */

@@ -12,8 +12,8 @@ import { factsOf, outcomeRecordOf } from "./records.ts";
  * records why it did not complete. Only the first call counts.
  */
 export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeEnd): void {
-  if (exchange.isEnded) return;
-  exchange.isEnded = true;
+  if (exchange.ended !== null) return;
+  exchange.ended = end;
   exchange.early?.over?.(end);
   try {
     giveBack(gateway, exchange, end.outcome);

@@ -146,7 +146,8 @@ export class Exchange {
   pump: GuardedStream | null = null;
   /** Null unless the head was sent before a provider began to answer. */
   early: EarlyResponse | null = null;
-  isEnded = false;
+  /** How it has ended; null before. */
+  ended: ExchangeEnd | null = null;
   /** Why the gateway has ended the exchange; null if it has not. */
   endedBy: GatewayError | null = null;
 

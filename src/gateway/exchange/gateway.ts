@@ -19,6 +19,7 @@ import type { ActiveConfig } from "../active-config.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { ProviderIdOwners } from "../references/provider-id-owners.ts";
 import type { Backgrounds } from "../turns/backgrounds.ts";
+import type { Batches } from "../turns/batches.ts";
 import type { Turns } from "../turns/turns.ts";
 import type { Ongoing } from "./ongoing.ts";
 import type { OpenSockets } from "./open-sockets.ts";
@@ -61,6 +62,7 @@ export interface Gateway {
   readonly labelValues: LabelValues;
   readonly turns: Turns;
   readonly backgrounds: Backgrounds;
+  readonly batches: Batches;
   readonly tokens: LocalCounts;
   /** Records what requests and responses say; null if that is off. */
   readonly content: ContentRecorder | null;

@@ -14,6 +14,9 @@ export interface OngoingLimits {
 /** With the loop this far behind, more work would only delay every answer. */
 const overloadLagMs = 2000;
 
+/** With the loop this far behind, lines of batches would delay requests that clients wait for. */
+const crowdedLagMs = 50;
+
 /** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
@@ -121,6 +124,11 @@ export class Ongoing {
 
   #leaveSlotless(waiting: SlotlessCall): void {
     if (this.#slotless.delete(waiting)) this.#notifyIfEmpty();
+  }
+
+  /** Requests wait for a slot, or for the event loop: what can wait longer is not begun. */
+  get isCrowded(): boolean {
+    return this.#all.waiting > 0 || this.#limits.lagMs() > crowdedLagMs;
   }
 
   leave(exchange: Exchange, keyId: string): void {

@@ -12,7 +12,7 @@ import { recordContent, wholeBodyOf } from "../exchange/content.ts";
 import { bodyResponse } from "../response/body-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../response/headers.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
-import { recordResponse } from "../response/record-response.ts";
+import { recordFailure, recordResponse } from "../response/record-response.ts";
 import { streamPacer } from "../response/stream-pacer.ts";
 import {
   type AnsweredParts,
@@ -70,7 +70,8 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
   if (isBilled(error)) {
     meter.noteExtras(error.extras);
     const evidence = usageEvidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
-    await meter.settle("failed", evidence, error.status, null, error);
+    const stored = await recordFailure(asking.call.gateway, asking.call.exchange, error);
+    await meter.settle("failed", evidence, error.status, stored, error);
   }
   throw error;
 }
@@ -91,7 +92,7 @@ async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cau
     "failed",
     usageEvidenceOf(asking, found, () => readable.parts),
     error.status,
-    null,
+    await recordFailure(asking.call.gateway, asking.call.exchange, error),
     error,
   );
   throw error;

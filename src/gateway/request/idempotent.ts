@@ -14,9 +14,10 @@ export async function claimIdempotency(
 ): Promise<Replay | null> {
   const { gateway, exchange, keyId } = admitted;
   if (idempotencyKey === null || exchange.taken.claim !== null) return null;
+  const { line, route } = exchange.call;
   const claim = {
     keyId,
-    route: exchange.call.route.path,
+    route: line === undefined ? route.path : routeOfLines(line.batchId),
     idempotencyKey,
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
@@ -25,6 +26,11 @@ export async function claimIdempotency(
   if (claimed.kind === "replay") return claimed;
   exchange.taken.claim = claimed.claim;
   return null;
+}
+
+/** Where the results of a batch are stored, by the numbers of its lines. */
+function routeOfLines(batchId: string): string {
+  return `batch:${batchId}`;
 }
 
 /** Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone. */

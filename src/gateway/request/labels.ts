@@ -35,12 +35,14 @@ export function labelExchange(
   const tags = defaults === noTags ? sent : { ...defaults, ...sent };
   // A client's many values must not put an operator's tag among the `other` ones.
   const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
-  exchange.callerLabels = keptLabels(
+  const labels = keptLabels(
     { owner: key.owner, user, session, tags },
     (name, value) =>
       (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||
       gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
+  const { line } = exchange.call;
+  exchange.callerLabels = line === undefined ? labels : { ...labels, batch: line.batchId };
   return session;
 }
 

@@ -1,3 +1,4 @@
+import { invalidRequest } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { ClaimResult } from "../../idempotency/claims.ts";
@@ -90,6 +91,9 @@ export function noteRequest(
   isStreamed: boolean,
 ): string | null {
   const { exchange } = call;
+  if (isStreamed && exchange.call.line !== undefined) {
+    throw invalidRequest("`stream: true` is not supported in batches. Remove it.", "stream");
+  }
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   exchange.call.keepWaiting();
   exchange.stream = isStreamed;

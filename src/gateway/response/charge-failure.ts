@@ -3,6 +3,7 @@ import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedResponse, isBilled } from "../../dialects/errors/failure.ts";
 import { ProducedOutput } from "../charge/usage-evidence.ts";
 import type { PendingResponse } from "./pending-response.ts";
+import { recordFailure } from "./record-response.ts";
 
 /**
  * A provider that fails and says what it has used is paid for it, before the client gets the error. Rejects with the
@@ -15,7 +16,7 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
 
 type FailingCall = Pick<PendingResponse, "asking" | "meter">;
 
-function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): Promise<unknown> {
+async function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): Promise<unknown> {
   const { attempt, generation } = asking;
   const { exchange } = asking.call;
   assert(attempt !== null, "a provider has failed without an attempt");
@@ -28,5 +29,6 @@ function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): P
     produced: () => new ProducedOutput(),
     requestBytes: generation.request.bytes,
   };
-  return meter.settle("failed", evidence, exchange.answeredWith(error.status), null, error);
+  const stored = await recordFailure(asking.call.gateway, exchange, error);
+  return meter.settle("failed", evidence, exchange.answeredWith(error.status), stored, error);
 }

@@ -1,10 +1,14 @@
-import type { Claim } from "../../idempotency/claims.ts";
+import { msPerDay } from "../../base/clock.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import { renderError } from "../../dialects/errors/envelope.ts";
+import type { Claim, Claims } from "../../idempotency/claims.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import { bytesOf, type Piece } from "../exchange/client-call.ts";
+import { bytesOf, type LineOfBatch, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
+import { bodyPieces } from "../turns/turn-body.ts";
 
 /**
  * What settling stores of a non-streaming response, for a retry with its idempotency key; null if the exchange has ended meanwhile.
@@ -17,6 +21,8 @@ export async function recordResponse(
   answer: Piece,
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
+  const { line } = exchange.call;
+  if (line !== undefined) return recordResult(claims, exchange, { claim, line, status: 200, answer });
   const recorder = claims.record(claim, exchange.configured.settings.retention.responseBytesPerKey);
   exchange.taken.recorder = recorder;
   const bytes = bytesOf(answer);
@@ -25,4 +31,51 @@ export async function recordResponse(
     recorder.append(bytes.subarray(at, at + largeBodyBytes));
   }
   return recorder.finish({ status: 200, headers });
+}
+
+/**
+ * What settling stores of a request that has failed and is charged, if it is a line of a batch: it must not run again. Null for
+ * every other request.
+ */
+export async function recordFailure(
+  { claims }: Gateway,
+  exchange: Exchange,
+  error: GatewayError,
+): Promise<StoredResponse | null> {
+  const { line, route } = exchange.call;
+  const { claim } = exchange.taken;
+  if (line === undefined || claim === null) return null;
+  const { body, status } = renderError(route.errors, error, exchange.id);
+  return recordResult(claims, exchange, { claim, line, status, answer: body });
+}
+
+interface LineResponse {
+  readonly claim: Claim;
+  readonly line: LineOfBatch;
+  readonly status: number;
+  readonly answer: Piece;
+}
+
+/** Results are downloaded with the id of the request that was charged for them, for as long as the batch is kept. */
+async function recordResult(
+  claims: Claims,
+  exchange: Exchange,
+  { claim, line, status, answer }: LineResponse,
+): Promise<StoredResponse | null> {
+  const { batches, responses } = exchange.configured.settings;
+  const recorder = claims.recordResult(claim, batches.windowMs + (batches.resultDays + 1) * msPerDay);
+  exchange.taken.recorder = recorder;
+  const pieces = bodyPieces(nameOfResult(line), [bytesOf(answer)], responses.encryptionKey);
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += largeBodyBytes) {
+      if (at > 0) await largeBodyPacer.wait();
+      recorder.append(piece.subarray(at, at + largeBodyBytes));
+    }
+  }
+  return recorder.finish({ status, headers: { "x-request-id": exchange.id } });
+}
+
+/** What a result is encrypted as. */
+export function nameOfResult({ batchId, no }: LineOfBatch): string {
+  return `${batchId} ${no}`;
 }

@@ -13,6 +13,7 @@ import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { StoreError } from "../store.ts";
+import { pauseBatches } from "../tables/batch-table.ts";
 import { type PostgresClient, type Query, withClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
 import { migrate, readSchema } from "./migrate.ts";
@@ -178,6 +179,7 @@ class PostgresEnd extends QueriedEnd implements StoreSource, CopyTarget {
   async finish({ revision }: StoreProgress): Promise<void> {
     await this.#query("UPDATE state SET revision = $1::int8", [revision]);
     await this.#query(addDeleted);
+    await this.#query(pauseBatches);
     const numbered = await this.#query<{ table: string; column: string }>(findNumbered);
     for (const { table, column } of numbered) await this.#query(continueNumbers(table, column));
   }

@@ -8,6 +8,7 @@ import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
+import { storedBatches } from "../tables/batch-table.ts";
 import {
   findFeedEntry,
   findPlaceBefore,
@@ -17,6 +18,7 @@ import {
 } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { storedPush } from "../tables/feed-push.ts";
+import { storedFiles } from "../tables/file-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
@@ -26,7 +28,7 @@ import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
-import { backgroundStatements } from "./tables/background-table.ts";
+import { backgroundStatements, goneNode } from "./tables/background-table.ts";
 import { insertCallerIds, insertIssuedIds } from "./tables/id-tables.ts";
 import { insertOutcomes } from "./tables/outcome-table.ts";
 import * as responses from "./tables/response-table.ts";
@@ -109,6 +111,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     background: storedBackgrounds(database, backgroundStatements(database)),
+    uploads: storedFiles(database),
+    batches: storedBatches(database, { isAbandoned: goneNode("batch_lines") }),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),

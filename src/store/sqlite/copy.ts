@@ -15,6 +15,7 @@ import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import { attemptKeyColumns, attemptTotalColumns } from "../reporting/attempt-columns.ts";
 import { StoreError } from "../store.ts";
+import { pauseBatches } from "../tables/batch-table.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder } from "./files/folder.ts";
 import { lockFolder } from "./files/folder-lock.ts";
@@ -149,6 +150,7 @@ class SqliteEnd extends QueriedEnd implements StoreSource, CopyTarget {
 
   async finish({ revision }: StoreProgress): Promise<void> {
     this.#database.query("UPDATE state SET revision = ?").run(revision);
+    this.#database.run(pauseBatches);
     this.#database.run(
       "INSERT INTO turn_sums (key_no, bytes) SELECT key_no, sum(bytes) FROM turns GROUP BY key_no",
     );

@@ -7,6 +7,7 @@ import type { JournaledStore } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
+import { storedBatches } from "../tables/batch-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
 import {
   findFeedEntry,
@@ -18,6 +19,7 @@ import {
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { storedPush } from "../tables/feed-push.ts";
+import { storedFiles } from "../tables/file-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { allValueTotals, valueTotalsOf } from "../tables/value-cap-table.ts";
 import { folderSizes } from "./files/sizes.ts";
@@ -95,6 +97,8 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       // There is one process at a time.
       isAbandoned: "1 = 1",
     }),
+    uploads: storedFiles(queries),
+    batches: storedBatches(queries, { isAbandoned: "1 = 1" }),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);

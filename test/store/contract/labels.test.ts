@@ -16,7 +16,7 @@ const ada = {
   tags: { project: "atlas", "a.b::c": "c:d@e" },
 };
 const bob = { owner: null, user: "bob", session: null, tags: {} };
-const usual = { affinity: "conversation", fallbackFrom: null, steppedDownFrom: null } as const;
+const usual = { affinity: "conversation", batch: null, fallbackFrom: null, steppedDownFrom: null } as const;
 
 /** As the gateway writes them; of these values reports tell `uncounted` not apart. */
 function textOf(labels: CallerLabels, uncounted?: string): string {

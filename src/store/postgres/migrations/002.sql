@@ -284,3 +284,112 @@ CREATE TABLE past_alerts (
 );
 CREATE INDEX past_alerts_open ON past_alerts (id) WHERE ended_at_ms IS NULL;
 CREATE INDEX past_alerts_by_end ON past_alerts (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
+
+-- What clients have uploaded, and what they are shown of the results of a batch.
+CREATE TABLE files (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  id text NOT NULL UNIQUE,
+  key_no int NOT NULL,
+  -- 'batch' and 'requests' are inputs, 'output' and 'errors' the results of `batch_id`, which are read from its lines, and
+  -- 'uploading' is an input that is not complete.
+  kind text NOT NULL,
+  name text NOT NULL,
+  bytes int8 NOT NULL,
+  batch_id text,
+  created_at_ms int8 NOT NULL,
+  expires_at_ms int8 NOT NULL
+);
+CREATE INDEX files_by_key ON files (key_no, no);
+CREATE INDEX files_by_expiry ON files (expires_at_ms);
+CREATE INDEX files_by_batch ON files (batch_id) WHERE batch_id IS NOT NULL;
+
+-- The bytes of inputs: all parts but the last have the same length, before they are encrypted.
+CREATE TABLE file_parts (
+  file_id text NOT NULL,
+  sequence int NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (file_id, sequence)
+);
+ALTER TABLE file_parts ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE FUNCTION sluice_file_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM file_parts WHERE file_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER file_deleted AFTER DELETE ON files FOR EACH ROW EXECUTE FUNCTION sluice_file_deleted();
+
+CREATE TABLE batches (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  id text NOT NULL UNIQUE,
+  key_no int NOT NULL,
+  file_id text NOT NULL,
+  endpoint text NOT NULL,
+  -- What the client has sent with it, as JSON: metadata, headers, and what else its API shows again.
+  request text NOT NULL,
+  -- 'validating', 'failed', 'in_progress', 'cancelling', 'cancelled', 'expired' or 'completed'.
+  status text NOT NULL,
+  -- As JSON, of one that has failed.
+  errors text,
+  created_at_ms int8 NOT NULL,
+  expires_at_ms int8 NOT NULL,
+  in_progress_at_ms int8,
+  cancelling_at_ms int8,
+  ended_at_ms int8,
+  -- When its results are deleted; NULL before its end.
+  kept_until_ms int8,
+  total int8 NOT NULL DEFAULT 0,
+  completed int8 NOT NULL DEFAULT 0,
+  failed int8 NOT NULL DEFAULT 0,
+  -- How many of the failed ones never ran.
+  rest int8 NOT NULL DEFAULT 0,
+  output_bytes int8 NOT NULL DEFAULT 0,
+  error_bytes int8 NOT NULL DEFAULT 0,
+  input_tokens int8 NOT NULL DEFAULT 0,
+  cached_tokens int8 NOT NULL DEFAULT 0,
+  output_tokens int8 NOT NULL DEFAULT 0,
+  reasoning_tokens int8 NOT NULL DEFAULT 0,
+  -- What its lines were charged: nano-credits or tokens.
+  charged int8 NOT NULL DEFAULT 0,
+  -- Why the lines that never ran have no result; NULL before its end.
+  rest_code text,
+  -- What it waits for, and since when; NULL while it runs.
+  waits_for text,
+  waits_since_ms int8,
+  -- 1 in a copy: its lines may have run since.
+  is_paused int NOT NULL DEFAULT 0
+);
+CREATE INDEX batches_by_key ON batches (key_no, no);
+CREATE INDEX batches_open ON batches (no) WHERE ended_at_ms IS NULL;
+CREATE INDEX batches_by_end ON batches (kept_until_ms) WHERE kept_until_ms IS NOT NULL;
+
+-- The requests of batches. The response of one that was charged is in `responses`: its route is "batch:" and the batch's id, its
+-- idempotency key the number of the line, so that a line is charged once.
+CREATE TABLE batch_lines (
+  batch_no int8 NOT NULL REFERENCES batches (no),
+  no int NOT NULL,
+  custom_id text NOT NULL,
+  -- Where the request's body is in the file.
+  start int8 NOT NULL,
+  length int8 NOT NULL,
+  -- 0 waits, 1 runs, 2 has ended.
+  state int NOT NULL DEFAULT 0,
+  -- The process that runs it.
+  node_no int8 NOT NULL DEFAULT 0,
+  -- How many processes have ended while they ran it, and how many of its runs have reached a provider.
+  crashes int NOT NULL DEFAULT 0,
+  tries int NOT NULL DEFAULT 0,
+  due_at_ms int8 NOT NULL DEFAULT 0,
+  -- Of the result; NULL before. `error` is the response of one that was not charged.
+  status int,
+  request_id text,
+  error bytea,
+  PRIMARY KEY (batch_no, no)
+);
+CREATE INDEX batch_lines_waiting ON batch_lines (batch_no, no) WHERE state = 0;
+CREATE INDEX batch_lines_running ON batch_lines (node_no) WHERE state = 1;
+
+-- Results of batches are not kept for retries.
+DROP INDEX responses_by_bytes;
+CREATE INDEX responses_by_bytes ON responses (key_no) INCLUDE (bytes) WHERE stored_at_ms IS NOT NULL AND left(route, 6) <> 'batch:';
+CREATE OR REPLACE VIEW response_sums AS
+SELECT key_no, sum(bytes) AS bytes FROM responses WHERE stored_at_ms IS NOT NULL AND left(route, 6) <> 'batch:' GROUP BY key_no;

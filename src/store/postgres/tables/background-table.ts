@@ -29,8 +29,13 @@ export function backgroundStatements({ changeTogether }: Queries): BackgroundSta
         if ((yield* endBackground(end)) && end.turn !== null) yield* keepTurn(end.turn);
       }),
 
-    isAbandoned: "NOT EXISTS (SELECT FROM nodes WHERE nodes.no = b.node_no AND nodes.cleared_at IS NULL)",
+    isAbandoned: goneNode("b"),
   };
+}
+
+/** A condition: the process that runs a row of this table is gone, and its charges are made. */
+export function goneNode(table: string): string {
+  return `NOT EXISTS (SELECT FROM nodes WHERE nodes.no = ${table}.node_no AND nodes.cleared_at IS NULL)`;
 }
 
 function keepTurn(turn: TurnRecord) {

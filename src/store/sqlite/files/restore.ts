@@ -3,6 +3,7 @@ import { rmSync, statSync } from "node:fs";
 import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { RestoreResult } from "../../files.ts";
 import { StoreError } from "../../store.ts";
+import { pauseBatches } from "../../tables/batch-table.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
 import { rejectOtherSchema } from "../migrate.ts";
 import { copyDatabase } from "./backup.ts";
@@ -60,13 +61,14 @@ export async function takeCopy(from: string, to: string): Promise<void> {
   }
 }
 
-/** Responses in the background may have run since the copy was made, so they do not run again. */
+/** Responses in the background and batches may have run since the copy was made, so they do not run again. */
 function forgetRunning(file: string): void {
   const copy = new Database(file, { readwrite: true, create: false });
+  const has = (table: string) =>
+    copy.query("SELECT name FROM sqlite_schema WHERE name = ?").get(table) !== null;
   try {
-    const tables = "SELECT name FROM sqlite_schema WHERE name = 'background_responses'";
-    if (copy.query(tables).get() !== null)
-      copy.run("DELETE FROM background_responses WHERE state <> 'ended'");
+    if (has("background_responses")) copy.run("DELETE FROM background_responses WHERE state <> 'ended'");
+    if (has("batches")) copy.run(pauseBatches);
   } finally {
     copy.close();
   }

@@ -160,3 +160,113 @@ CREATE TABLE past_alerts (
 ) STRICT;
 CREATE INDEX past_alerts_open ON past_alerts (id) WHERE ended_at_ms IS NULL;
 CREATE INDEX past_alerts_by_end ON past_alerts (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
+
+-- What clients have uploaded, and what they are shown of the results of a batch.
+CREATE TABLE files (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  -- 'batch' and 'requests' are inputs, 'output' and 'errors' the results of `batch_id`, which are read from its lines, and
+  -- 'uploading' is an input that is not complete.
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  batch_id TEXT,
+  created_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX files_by_key ON files (key_no, no);
+CREATE INDEX files_by_expiry ON files (expires_at_ms);
+CREATE INDEX files_by_batch ON files (batch_id) WHERE batch_id IS NOT NULL;
+
+-- The bytes of inputs: all parts but the last have the same length, before they are encrypted.
+CREATE TABLE file_parts (
+  file_id TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY (file_id, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER file_deleted AFTER DELETE ON files BEGIN
+  DELETE FROM file_parts WHERE file_id = old.id;
+END;
+
+CREATE TABLE batches (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  file_id TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  -- What the client has sent with it, as JSON: metadata, headers, and what else its API shows again.
+  request TEXT NOT NULL,
+  -- 'validating', 'failed', 'in_progress', 'cancelling', 'cancelled', 'expired' or 'completed'.
+  status TEXT NOT NULL,
+  -- As JSON, of one that has failed.
+  errors TEXT,
+  created_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  in_progress_at_ms INTEGER,
+  cancelling_at_ms INTEGER,
+  ended_at_ms INTEGER,
+  -- When its results are deleted; NULL before its end.
+  kept_until_ms INTEGER,
+  total INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  -- How many of the failed ones never ran.
+  rest INTEGER NOT NULL DEFAULT 0,
+  output_bytes INTEGER NOT NULL DEFAULT 0,
+  error_bytes INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0,
+  cached_tokens INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  reasoning_tokens INTEGER NOT NULL DEFAULT 0,
+  -- What its lines were charged: nano-credits or tokens.
+  charged INTEGER NOT NULL DEFAULT 0,
+  -- Why the lines that never ran have no result; NULL before its end.
+  rest_code TEXT,
+  -- What it waits for, and since when; NULL while it runs.
+  waits_for TEXT,
+  waits_since_ms INTEGER,
+  -- 1 in a copy: its lines may have run since.
+  is_paused INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX batches_by_key ON batches (key_no, no);
+CREATE INDEX batches_open ON batches (no) WHERE ended_at_ms IS NULL;
+CREATE INDEX batches_by_end ON batches (kept_until_ms) WHERE kept_until_ms IS NOT NULL;
+
+-- The requests of batches. The response of one that was charged is in `responses`: its route is "batch:" and the batch's id, its
+-- idempotency key the number of the line, so that a line is charged once.
+CREATE TABLE batch_lines (
+  batch_no INTEGER NOT NULL REFERENCES batches (no),
+  no INTEGER NOT NULL,
+  custom_id TEXT NOT NULL,
+  -- Where the request's body is in the file.
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  -- 0 waits, 1 runs, 2 has ended.
+  state INTEGER NOT NULL DEFAULT 0,
+  -- The process that runs it.
+  node_no INTEGER NOT NULL DEFAULT 0,
+  -- How many processes have ended while they ran it, and how many of its runs have reached a provider.
+  crashes INTEGER NOT NULL DEFAULT 0,
+  tries INTEGER NOT NULL DEFAULT 0,
+  due_at_ms INTEGER NOT NULL DEFAULT 0,
+  -- Of the result; NULL before. `error` is the response of one that was not charged.
+  status INTEGER,
+  request_id TEXT,
+  error BLOB,
+  PRIMARY KEY (batch_no, no)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX batch_lines_waiting ON batch_lines (batch_no, no) WHERE state = 0;
+CREATE INDEX batch_lines_running ON batch_lines (node_no) WHERE state = 1;
+
+-- Results of batches are not kept for retries.
+DROP TRIGGER response_inserted;
+DROP TRIGGER response_deleted;
+CREATE TRIGGER response_inserted AFTER INSERT ON responses WHEN substr(new.route, 1, 6) <> 'batch:' BEGIN
+  INSERT INTO response_sums (key_no, bytes) VALUES (new.key_no, new.bytes)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER response_deleted AFTER DELETE ON responses WHEN substr(old.route, 1, 6) <> 'batch:' BEGIN
+  UPDATE response_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
+END;

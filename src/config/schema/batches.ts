@@ -1,0 +1,40 @@
+import { section, time, whole } from "./parts.ts";
+
+function batchLimit<const Default extends number>(byDefault: Default, description: string) {
+  return whole(description, { minimum: 1, maximum: 100_000, default: byDefault });
+}
+
+/** Files and batches. */
+export const batchesSchema = section({
+  concurrency: batchLimit(16, "Lines of batches that this gateway runs at once."),
+  concurrency_per_key: batchLimit(8, "Lines of one key that this gateway runs at once."),
+  window: time('How long a batch can take: what `completion_window: "24h"` means here.', "24h", {
+    minimum: 1,
+    maximum: 86_400,
+  }),
+  wait_for_funds: time(
+    "How long a batch waits for credit, a cap or space. Then its remaining lines end without a result.",
+    "1h",
+    { minimum: 0, maximum: 86_400 },
+  ),
+  request_timeout: time("How long one line can take. Timeouts of the model still apply.", "15m", {
+    minimum: 1,
+    maximum: 3600,
+  }),
+  max_input: whole("The largest input of a batch, in bytes.", {
+    minimum: 1024,
+    maximum: 256 * 1024 * 1024,
+    default: 100 * 1024 * 1024,
+  }),
+  max_lines: batchLimit(50_000, "Maximum requests in a batch."),
+  max_open_per_key: batchLimit(32, "Unfinished batches that a key can have; more get 429."),
+  bytes_per_key: whole("Maximum bytes of files and results per key. Paid results are never evicted.", {
+    minimum: 0,
+    default: 1024 * 1024 * 1024,
+  }),
+  result_days: whole("Days that results are kept after the end of their batch.", {
+    minimum: 1,
+    maximum: 365,
+    default: 30,
+  }),
+});

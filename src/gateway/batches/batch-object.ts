@@ -1,0 +1,78 @@
+import type { JsonObject } from "../../base/json.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import type { BatchRecord, KeyMode } from "../../store/store.ts";
+
+type BatchState = "running" | "waiting" | "paused" | "ended";
+
+/** What a client has sent with a batch: kept as JSON. */
+export interface BatchRequest {
+  /** The headers of the create, which every line gets. */
+  readonly headers: readonly (readonly [string, string])[];
+  readonly address: string;
+  readonly metadata: JsonObject | null;
+}
+
+export function readRequestOf({ request }: Pick<BatchRecord, "request">): BatchRequest {
+  return JSON.parse(request);
+}
+
+/** An OpenAI batch as its client sees it. */
+export function batchObject(batch: BatchRecord, mode: KeyMode): JsonObject & { readonly id: string } {
+  const { status, endedAtMs, errors, total, completed, failed } = batch;
+  const endedWith = (...of: readonly BatchRecord["status"][]) =>
+    of.includes(status) ? seconds(endedAtMs) : null;
+  const problems: JsonObject[] | null = errors === null ? null : JSON.parse(errors);
+  return {
+    id: batch.id,
+    object: "batch",
+    endpoint: batch.endpoint,
+    errors: problems && { object: "list", data: problems },
+    input_file_id: batch.fileId,
+    completion_window: "24h",
+    status,
+    output_file_id: batch.outputFileId,
+    error_file_id: batch.errorFileId,
+    created_at: seconds(batch.createdAtMs),
+    in_progress_at: seconds(batch.inProgressAtMs),
+    expires_at: seconds(batch.expiresAtMs),
+    finalizing_at: endedWith("completed"),
+    completed_at: endedWith("completed"),
+    failed_at: endedWith("failed"),
+    expired_at: endedWith("expired"),
+    cancelling_at: seconds(batch.cancellingAtMs),
+    cancelled_at: endedWith("cancelled"),
+    request_counts: { total, completed, failed },
+    usage: usageOf(batch),
+    metadata: readRequestOf(batch).metadata,
+    sluice: { ...stateOf(batch), charged: chargedOf(batch, mode) },
+  };
+}
+
+/** In credits or tokens. */
+function chargedOf({ charged }: Pick<BatchRecord, "charged">, mode: KeyMode): number {
+  return mode === "credit" ? creditsFromNano(charged) : charged;
+}
+
+/** What the gateway knows of a batch beyond the clients' own fields. */
+export function stateOf({ endedAtMs, isPaused, waitsFor }: BatchRecord): {
+  readonly state: BatchState;
+  readonly reason: string | null;
+} {
+  if (endedAtMs !== null) return { state: "ended", reason: null };
+  if (isPaused) return { state: "paused", reason: "restored" };
+  return { state: waitsFor === null ? "running" : "waiting", reason: waitsFor };
+}
+
+function usageOf({ inputTokens, cachedTokens, outputTokens, reasoningTokens }: BatchRecord): JsonObject {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : Math.floor(ms / 1000);
+}

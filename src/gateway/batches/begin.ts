@@ -1,0 +1,157 @@
+import { msPerDay } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { RouteSwitch } from "../../base/requests/route-switches.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { BatchLine, FileRecord } from "../../store/store.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { BatchRequest } from "./batch-object.ts";
+import { InputReader } from "./input-file.ts";
+import { type LineProblem, LineScanner, scanLineJob } from "./scan-lines.ts";
+import { RequestScanner } from "./scan-requests.ts";
+
+/** What lines can call, and the switch of each route that has one. */
+const endpoints: Readonly<Record<string, RouteSwitch | null>> = {
+  "/v1/chat/completions": null,
+  "/v1/responses": null,
+  "/v1/messages": null,
+  "/v1/embeddings": "embeddings",
+  "/v1/completions": "completions",
+  "/v1/moderations": "moderations",
+  "/v1/images/generations": "images",
+  "/v1/rerank": "rerank",
+};
+
+export const batchEndpoints: readonly string[] = Object.keys(endpoints);
+
+export function isOn(endpoint: string, { routes }: Pick<Settings, "routes">): boolean {
+  const name = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
+  return name === null || (name !== undefined && routes[name]);
+}
+
+/** Finds the requests of an input while it is read piece by piece. */
+export interface InputScanner {
+  readonly problems: readonly LineProblem[];
+  readonly count: number;
+  push(piece: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+  /** The requests found since the last time. */
+  takeFound(): readonly BatchLine[];
+}
+
+interface WantedBatch {
+  readonly prefix: string;
+  readonly endpoint: string;
+  readonly file: FileRecord;
+  readonly metadata: JsonObject | null;
+  readonly scanner: InputScanner;
+}
+
+/** Finds its lines, and lets them run. Returns its id: nothing runs of one with a bad line, which has failed. */
+export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promise<string> {
+  await rejectBeyondLimits(call);
+  const { gateway, exchange, keyId } = call;
+  const { store } = gateway.batches;
+  const { batches: settings } = call.configured.settings;
+  const createdAtMs = Math.floor(exchange.atMs);
+  const id = newId(wanted.prefix);
+  const request: BatchRequest = {
+    headers: headersFor(call),
+    address: exchange.call.address,
+    metadata: wanted.metadata,
+  };
+  await store.batches.begin({
+    id,
+    keyId,
+    fileId: wanted.file.id,
+    endpoint: wanted.endpoint,
+    request: JSON.stringify(request),
+    createdAtMs,
+    expiresAtMs: createdAtMs + settings.windowMs,
+  });
+  try {
+    const { scanner } = wanted;
+    await scan(call, id, wanted);
+    const nowMs = Math.floor(gateway.clock.wallMs());
+    if (scanner.problems.length > 0) {
+      const keptUntilMs = nowMs + settings.resultDays * msPerDay;
+      await store.batches.fail(id, JSON.stringify(scanner.problems), nowMs, keptUntilMs);
+    } else {
+      await store.batches.start(id, scanner.count, nowMs);
+      gateway.batches.wake();
+    }
+    return id;
+  } catch (error) {
+    // Its client will not know of it. If this fails, it is deleted later.
+    await gateway.batches.delete(keyId, id).catch(() => {});
+    throw error;
+  }
+}
+
+/** A batch that could not run a line now is rejected as a request would be. */
+async function rejectBeyondLimits({
+  gateway,
+  key,
+  keyId,
+  configured,
+  exchange,
+}: AdmittedCall): Promise<void> {
+  const { maxOpenPerKey } = configured.settings.batches;
+  if ((await gateway.batches.store.batches.countOpen(keyId)) >= maxOpenPerKey) {
+    const message = `This key has ${maxOpenPerKey} unfinished batches, which is its limit. Wait for one to end, or cancel one.`;
+    throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 30 });
+  }
+  const isFree = configured.catalog.modelsFor(key).some(({ free }) => free);
+  if (isFree) return;
+  const { accounts } = gateway;
+  const labels = { requestedModel: null, labels: null };
+  accounts.release(await accounts.hold({ keyId, exchangeId: exchange.id, model: "", amount: 1, ...labels }));
+}
+
+/** For a file with a request on each line. */
+export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner {
+  const { batches, server } = call.configured.settings;
+  return new LineScanner({
+    endpoint,
+    maxLines: batches.maxLines,
+    maxLineBytes: server.maxBodyBytes + lineOverhead,
+    scanLarge: (input) => call.gateway.largeBodies.runRequest(scanLineJob, input, call),
+  });
+}
+
+async function scan(call: AdmittedCall, id: string, { file, scanner }: WantedBatch): Promise<void> {
+  const { store } = call.gateway.batches;
+  const keep = async () => {
+    const found = scanner.takeFound();
+    if (found.length > 0 && scanner.problems.length === 0) await store.batches.addLines(id, found);
+  };
+  const key = call.configured.settings.responses.encryptionKey;
+  for await (const piece of new InputReader({ records: store.uploads, key }, file.id).pieces(file)) {
+    await largeBodyPacer.wait();
+    await scanner.push(piece);
+    await keep();
+  }
+  await scanner.end();
+  await keep();
+}
+
+/** For the body of a message batch. */
+export function requestScanner({ configured }: AdmittedCall): InputScanner {
+  const { batches, server } = configured.settings;
+  const maxRequestBytes = server.maxBodyBytes + lineOverhead;
+  return new RequestScanner({ maxRequests: batches.maxLines, maxRequestBytes });
+}
+
+/** The most that a line has in addition to its body. */
+const lineOverhead = 16 * 1024;
+
+/** Headers that mean something to the gateway or a provider. Others may be secret. */
+const keptHeaders = /^(?:openai|anthropic|x-sluice)-/;
+
+function headersFor({ exchange, configured }: AdmittedCall): BatchRequest["headers"] {
+  const { userHeaders } = configured.settings.server;
+  const isKept = (name: string) => keptHeaders.test(name) || userHeaders.includes(name);
+  return [...exchange.call.request.headers].filter(([name]) => isKept(name));
+}

@@ -1,0 +1,107 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { FileRecord, FileRecords } from "../../store/store.ts";
+import { bodyPieces, openBody } from "../turns/turn-body.ts";
+
+/** All parts but the last have this length, so that any byte is found without reading those before it. */
+const partBytes = 256 * 1024;
+
+export interface InputFiles {
+  readonly records: FileRecords;
+  /** What parts are encrypted with; null for nothing. */
+  readonly key: Uint8Array | null;
+}
+
+/** What a part is encrypted as. */
+function partName(id: string, sequence: number): string {
+  return `${id} ${sequence}`;
+}
+
+/** Stores an input while it arrives, never more than a part of it in memory. */
+export class InputWriter {
+  readonly #files: InputFiles;
+  readonly #id: string;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #parts = 0;
+  bytes = 0;
+
+  constructor(files: InputFiles, id: string) {
+    this.#files = files;
+    this.#id = id;
+  }
+
+  /** The bytes are copied. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.bytes += bytes.length;
+    for (let at = 0; at < bytes.length; ) {
+      const taken = bytes.subarray(at, at + partBytes - this.#waitingBytes);
+      this.#waiting.push(Buffer.from(taken));
+      this.#waitingBytes += taken.length;
+      at += taken.length;
+      if (this.#waitingBytes === partBytes) await this.#writePart();
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#waitingBytes > 0) await this.#writePart();
+  }
+
+  async #writePart(): Promise<void> {
+    const { records, key } = this.#files;
+    const name = partName(this.#id, this.#parts);
+    const body = Buffer.concat([...bodyPieces(name, this.#waiting, key)]);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    await records.addPart(this.#id, this.#parts, body);
+    this.#parts += 1;
+  }
+}
+
+/** Reads an input part by part. The latest part is kept, because lines are read one after the other. */
+export class InputReader {
+  readonly #files: InputFiles;
+  readonly #id: string;
+  #latest: { readonly sequence: number; readonly body: Promise<Uint8Array | null> } | null = null;
+
+  constructor(files: InputFiles, id: string) {
+    this.#files = files;
+    this.#id = id;
+  }
+
+  /** Null if it was deleted, or encrypted with another key. */
+  async range(start: number, length: number): Promise<Uint8Array | null> {
+    const whole = Buffer.alloc(length);
+    for (let at = start; at < start + length; ) {
+      const sequence = Math.floor(at / partBytes);
+      const part = await this.#part(sequence);
+      const from = at - sequence * partBytes;
+      const piece = part?.subarray(from, from + start + length - at) ?? null;
+      if (piece === null || piece.length === 0) return null;
+      whole.set(piece, at - start);
+      at += piece.length;
+    }
+    return whole;
+  }
+
+  /** Its bytes in order. Throws where they cannot be read. */
+  async *pieces({ bytes }: Pick<FileRecord, "bytes">): AsyncGenerator<Uint8Array> {
+    for (let sequence = 0; sequence * partBytes < bytes; sequence += 1) {
+      const part = await this.#part(sequence);
+      if (part === null) throw new GatewayError("internal_error", "The file cannot be read any more.");
+      yield part;
+    }
+  }
+
+  #part(sequence: number): Promise<Uint8Array | null> {
+    if (this.#latest?.sequence === sequence) return this.#latest.body;
+    const body = this.#read(sequence);
+    this.#latest = { sequence, body };
+    return body;
+  }
+
+  async #read(sequence: number): Promise<Uint8Array | null> {
+    const { records, key } = this.#files;
+    const stored = await records.part(this.#id, sequence);
+    return stored && openBody(partName(this.#id, sequence), stored, key);
+  }
+}

@@ -1,0 +1,61 @@
+import type { BatchRecord } from "../../store/store.ts";
+import { type BatchRequest, readRequestOf } from "./batch-object.ts";
+import type { InputReader } from "./input-file.ts";
+
+/** Runs of a batch at once are halved when its provider is busy, and grow again by one after this long without. */
+const growMs = 10_000;
+const [firstPauseMs, maxPauseMs] = [1000, 300_000];
+
+/** A batch that has not ended, and what this process knows of it. */
+export class OpenBatch {
+  readonly id: string;
+  readonly keyId: string;
+  /** The path of its lines, on the origin of its key. */
+  readonly path: string;
+  readonly request: BatchRequest;
+  readonly input: InputReader;
+  /** As it was read last. */
+  shown: BatchRecord;
+  running = 0;
+  /** No line of it starts before. */
+  notBeforeMs = 0;
+  /** When the limit resets that it waits for; null if that is not known. */
+  resetsAtMs: number | null = null;
+  #limit = Number.POSITIVE_INFINITY;
+  #grewAtMs = 0;
+  #pauseMs = firstPauseMs;
+
+  constructor(shown: BatchRecord, path: string, input: InputReader) {
+    this.id = shown.id;
+    this.keyId = shown.keyId;
+    this.path = path;
+    this.request = readRequestOf(shown);
+    this.input = input;
+    this.shown = shown;
+  }
+
+  /** Whether another line may start, as far as its provider goes. */
+  hasRoom(nowMs: number): boolean {
+    if (nowMs < this.notBeforeMs) return false;
+    if (this.#limit !== Number.POSITIVE_INFINITY && nowMs - this.#grewAtMs >= growMs) {
+      this.#limit += 1;
+      this.#grewAtMs = nowMs;
+    }
+    return this.running < this.#limit;
+  }
+
+  /** Returns how long the line waits that found it busy. Others wait, too. */
+  slowDown(nowMs: number, afterMs: number | null): number {
+    this.#limit = Math.max(1, Math.floor(Math.min(this.#limit, this.running + 1) / 2));
+    this.#grewAtMs = nowMs;
+    const pauseMs = Math.min(Math.max(afterMs ?? 0, this.#pauseMs) * (1 + Math.random() / 4), maxPauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
+    this.notBeforeMs = Math.max(this.notBeforeMs, nowMs + pauseMs);
+    return pauseMs;
+  }
+
+  /** A line was answered. */
+  succeeded(): void {
+    this.#pauseMs = firstPauseMs;
+  }
+}

@@ -1,0 +1,227 @@
+import { asBuffer } from "../../base/bytes.ts";
+import { type ErrorCode, GatewayError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject, tryParse } from "../../base/json.ts";
+import { renderError } from "../../dialects/errors/envelope.ts";
+import { plainErrors } from "../../dialects/registry.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
+import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import type { ServedRoute } from "../exchange/served-operation.ts";
+import { nameOfResult } from "../response/record-response.ts";
+import { bodyPieces, openBody } from "../turns/turn-body.ts";
+import { LineCall } from "./line-call.ts";
+import type { OpenBatch } from "./open-batch.ts";
+import { lineLength, nameOfError } from "./results.ts";
+
+/** Runs of a line that reach a provider, and processes that may end while they run it. */
+const [maxTries, maxCrashes] = [5, 3];
+
+/** What became of a run. */
+export type LineOutcome =
+  | { readonly kind: "ended"; readonly end: LineEnd }
+  /** It runs again: `isBusy` if the provider, or the gateway, has too much to do. */
+  | {
+      readonly kind: "again";
+      readonly afterMs: number | null;
+      readonly hasReached: boolean;
+      readonly isBusy: boolean;
+    }
+  /** The batch waits for this limit, which may reset then. */
+  | {
+      readonly kind: "wait";
+      readonly waitsFor: string;
+      readonly retryMs: number;
+      readonly resetsAtMs: number | null;
+    };
+
+export interface LineServing {
+  readonly gateway: Gateway;
+  routeAt(path: string): ServedRoute | null;
+  answer(exchange: Exchange, route: ServedRoute): Promise<Response>;
+}
+
+/** Runs a line as a request like any other. What it was charged for is stored by then, and it is not charged again. */
+export async function runLine(
+  serving: LineServing,
+  batch: OpenBatch,
+  line: ClaimedLine,
+): Promise<LineOutcome> {
+  const { gateway } = serving;
+  const { batches } = gateway.configured.settings;
+  const route = serving.routeAt(batch.path);
+  const body = await batch.input.range(line.start, line.length);
+  if (route === null || body === null || line.crashes >= maxCrashes) {
+    const message =
+      route === null || body === null
+        ? "The request cannot be read any more."
+        : "The gateway stopped three times while it ran this request.";
+    return (await charged(gateway, batch, line, null)) ?? failed(gateway, batch, line, message, route);
+  }
+  const { keyId, request } = batch;
+  const call = new LineCall({ route, keyId, line: { batchId: batch.id, no: line.no }, request, body });
+  const exchange = new Exchange(call, gateway);
+  exchange.timeoutMs = batches.requestTimeoutMs;
+  const response = await serving.answer(exchange, route);
+  call.release();
+  return outcomeOf(gateway, batch, line, exchange, response);
+}
+
+async function outcomeOf(
+  gateway: Gateway,
+  batch: OpenBatch,
+  line: ClaimedLine,
+  exchange: Exchange,
+  response: Response,
+): Promise<LineOutcome> {
+  const { ended, charge, isReplay, attempts } = exchange;
+  const error = ended?.error instanceof GatewayError ? ended.error : null;
+  // A charge that could not be confirmed is there, or it is not: then it runs again.
+  if (response.status === 200 || isReplay || charge !== null || error?.code === "idempotency_conflict") {
+    const found = await charged(gateway, batch, line, exchange);
+    return found ?? { kind: "again", afterMs: 1000, hasReached: attempts.count > 0, isBusy: false };
+  }
+  const key = gateway.keys.byId(batch.keyId);
+  const isKeyActive = key !== null && effectiveStatus(key, gateway.clock.wallMs()) === "active";
+  if (exchange.endedBy !== null || !isKeyActive) {
+    return { kind: "again", afterMs: 0, hasReached: false, isBusy: false };
+  }
+  const waiting = error && waitOf(error, gateway.clock.wallMs());
+  if (waiting !== null) return waiting;
+  const hasReached = attempts.count > 0;
+  const afterMs = error?.retryAfterSeconds === undefined ? null : error.retryAfterSeconds * 1000;
+  if (error !== null && busyCodes.has(error.code))
+    return { kind: "again", afterMs, hasReached: false, isBusy: true };
+  if (error !== null && brokenCodes.has(error.code) && line.tries + 1 < maxTries) {
+    return { kind: "again", afterMs, hasReached, isBusy: true };
+  }
+  const body = await response.bytes();
+  return uncharged(gateway, batch, line, { status: response.status, requestId: exchange.id, body });
+}
+
+/** The provider or the gateway has too much to do. */
+const busyCodes: ReadonlySet<ErrorCode> = new Set([
+  "service_unavailable",
+  "rate_limit_exceeded",
+  "idempotency_in_flight",
+]);
+/** The provider has failed, and may do better. */
+const brokenCodes: ReadonlySet<ErrorCode> = new Set([
+  "provider_unavailable",
+  "upstream_error",
+  "upstream_timeout",
+]);
+
+/** How soon a batch without money looks again, if nothing wakes it. */
+const fundsRetryMs = 60_000;
+
+function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError, nowMs: number): LineOutcome | null {
+  const waitsFor = denied?.bound ?? "balance";
+  const retryMs = Math.min(retryAfterSeconds * 1000, fundsRetryMs);
+  switch (code) {
+    case "insufficient_credit":
+      return { kind: "wait", waitsFor, retryMs: fundsRetryMs, resetsAtMs: null };
+    case "balance_temporarily_reserved":
+      return { kind: "wait", waitsFor, retryMs, resetsAtMs: null };
+    case "limit_reached":
+      return { kind: "wait", waitsFor, retryMs, resetsAtMs: nowMs + retryAfterSeconds * 1000 };
+    default:
+      return null;
+  }
+}
+
+/** The end of a line whose response was stored with its charge; null if none was. */
+async function charged(
+  { batches: { store }, configured }: Gateway,
+  batch: OpenBatch,
+  line: ClaimedLine,
+  exchange: Exchange | null,
+): Promise<LineOutcome | null> {
+  const found = await store.batches.charged(batch.id, line.no);
+  if (found === null) return null;
+  const { status, requestId } = found;
+  const name = nameOfResult({ batchId: batch.id, no: line.no });
+  const stored = await store.batches.whole(found);
+  const body = stored && (await openBody(name, stored, configured.settings.responses.encryptionKey));
+  const bytes = lineLength(batch.shown, { ...line, status, requestId }, body ?? new Uint8Array());
+  const facts =
+    exchange !== null && exchange.id === requestId && exchange.charge !== null
+      ? { charged: exchange.charged, ...tokensOf(exchange.charge.usage) }
+      : { charged: await chargedFor(store.reports, requestId), ...tokensIn(body) };
+  return { kind: "ended", end: { status, requestId, error: null, bytes, ...facts } };
+}
+
+/** What an earlier run was charged, of which only the response is known. */
+async function chargedFor(reports: Pick<Reports, "exchange">, requestId: string): Promise<number> {
+  const { entries = [] } = (await reports.exchange(requestId, null)) ?? {};
+  return entries.reduce((sum, { amount }) => sum + Math.max(0, -amount), 0);
+}
+
+function tokensOf(usage: NonNullable<Exchange["charge"]>["usage"]): BatchTokens {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  return {
+    inputTokens: inputTokens + cachedInputTokens + cacheWriteTokens,
+    cachedTokens: cachedInputTokens,
+    outputTokens,
+    reasoningTokens,
+  };
+}
+
+const noTokens: BatchTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+
+/** What a response says of its usage, in any of the formats: of a line that was charged before a crash. */
+function tokensIn(body: Uint8Array | null): BatchTokens {
+  if (body === null || body.length >= largeBodyBytes) return noTokens;
+  const parsed = tryParse(asBuffer(body).toString());
+  const usage = isObject(parsed) && isObject(parsed["usage"]) ? parsed["usage"] : {};
+  const inputDetails = firstObject(usage["input_tokens_details"], usage["prompt_tokens_details"]);
+  const outputDetails = firstObject(usage["output_tokens_details"], usage["completion_tokens_details"]);
+  const [cacheRead, cacheWrite] = [
+    count(usage["cache_read_input_tokens"]),
+    count(usage["cache_creation_input_tokens"]),
+  ];
+  return {
+    inputTokens: count(usage["input_tokens"] ?? usage["prompt_tokens"]) + cacheRead + cacheWrite,
+    cachedTokens: count(inputDetails["cached_tokens"]) + cacheRead,
+    outputTokens: count(usage["output_tokens"] ?? usage["completion_tokens"]),
+    reasoningTokens: count(outputDetails["reasoning_tokens"]),
+  };
+}
+
+function firstObject(...values: readonly (Json | undefined)[]): JsonObject {
+  return values.find(isObject) ?? {};
+}
+
+function count(value: Json | undefined): number {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 0;
+}
+
+function failed(
+  gateway: Gateway,
+  batch: OpenBatch,
+  line: ClaimedLine,
+  message: string,
+  route: ServedRoute | null,
+): LineOutcome {
+  const error = new GatewayError("internal_error", message);
+  const { body, status } = renderError(route?.errors ?? plainErrors, error, "");
+  return uncharged(gateway, batch, line, { status, requestId: "", body: Buffer.from(body) });
+}
+
+/** The end of a line that was not charged. */
+function uncharged(
+  { configured }: Gateway,
+  batch: OpenBatch,
+  line: ClaimedLine,
+  {
+    status,
+    requestId,
+    body,
+  }: { readonly status: number; readonly requestId: string; readonly body: Uint8Array },
+): LineOutcome {
+  const { encryptionKey } = configured.settings.responses;
+  const error = Buffer.concat([...bodyPieces(nameOfError(batch.id, line.no), [body], encryptionKey)]);
+  const bytes = lineLength(batch.shown, { ...line, status, requestId }, body);
+  return { kind: "ended", end: { status, requestId, error, bytes, charged: 0, ...noTokens } };
+}

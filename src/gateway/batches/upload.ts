@@ -1,0 +1,120 @@
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import type { FileRecord } from "../../store/store.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { FormParser, type PartHead, type PartTaker } from "../metered/form/form-parser.ts";
+import { readerUntil } from "../request/read-request.ts";
+import { type InputFiles, InputWriter } from "./input-file.ts";
+
+const maxFieldBytes = 64 * 1024;
+/** What breaks off is deleted after this time. */
+const uploadMs = 3_600_000;
+
+/** A file and its fields, as a client has sent them. */
+export interface Uploaded {
+  readonly file: FileRecord;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** A form that is read from a client: its file is stored while it arrives. */
+class Upload implements PartTaker {
+  readonly fields: Record<string, string> = Object.create(null);
+  readonly #writer: InputWriter;
+  readonly #maxBytes: number;
+  #part: { readonly head: PartHead; text: string } | null = null;
+  #fieldBytes = 0;
+  fileName: string | null = null;
+
+  constructor(writer: InputWriter, maxBytes: number) {
+    this.#writer = writer;
+    this.#maxBytes = maxBytes;
+  }
+
+  async begin(head: PartHead): Promise<void> {
+    this.#part = { head, text: "" };
+    if (head.fileName === null) return;
+    if (head.name !== "file" || this.fileName !== null) {
+      throw invalidRequest("Send one file, in the field `file`.", head.name);
+    }
+    this.fileName = head.fileName || "file";
+  }
+
+  async take(bytes: Uint8Array): Promise<void> {
+    const part = this.#part;
+    if (part === null) return;
+    if (part.head.fileName === null) {
+      this.#fieldBytes += bytes.length;
+      if (this.#fieldBytes > maxFieldBytes) throw invalidRequest("The form's fields are too long.");
+      part.text += Buffer.from(bytes).toString();
+      return;
+    }
+    if (this.#writer.bytes + bytes.length > this.#maxBytes) {
+      throw invalidRequest(`The file is too large: the maximum is ${this.#maxBytes} bytes.`, "file");
+    }
+    await this.#writer.write(bytes);
+  }
+
+  async end(): Promise<void> {
+    if (this.#part?.head.fileName === null) this.fields[this.#part.head.name] = this.#part.text;
+    this.#part = null;
+  }
+}
+
+/** Throws, and deletes what was stored, if it breaks off or is not valid. `check` sees the form's fields. */
+export async function receiveUpload(
+  call: AdmittedCall,
+  files: InputFiles,
+  boundary: string,
+  check: (fields: Readonly<Record<string, string>>) => Pick<FileRecord, "expiresAtMs">,
+): Promise<FileRecord> {
+  const maxBytes = Math.min(call.configured.settings.batches.maxInput, await roomOf(call, files));
+  return storeInput(call, files, async (writer) => {
+    const upload = new Upload(writer, maxBytes);
+    const parser = new FormParser(boundary, upload);
+    const { request } = call.exchange.call;
+    const { signal } = call.exchange;
+    const reader = request.body === null ? undefined : readerUntil(signal, request.body);
+    for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
+      await parser.push(next.value);
+    }
+    signal.throwIfAborted();
+    parser.end();
+    if (upload.fileName === null) throw invalidRequest("The form has no `file`.", "file");
+    return { kind: "batch", name: upload.fileName.slice(0, 255), ...check(upload.fields) };
+  });
+}
+
+/** Stores an input that `receive` writes. Clients cannot see it before it is complete. */
+export async function storeInput(
+  { exchange, keyId }: AdmittedCall,
+  files: InputFiles,
+  receive: (writer: InputWriter) => Promise<Pick<FileRecord, "kind" | "name" | "expiresAtMs">>,
+): Promise<FileRecord> {
+  const createdAtMs = Math.floor(exchange.atMs);
+  const id = newId("file-");
+  const begun = { id, keyId, name: "", bytes: 0, batchId: null, createdAtMs };
+  await files.records.begin({ ...begun, kind: "uploading", expiresAtMs: createdAtMs + uploadMs });
+  try {
+    const writer = new InputWriter(files, id);
+    const received = await receive(writer);
+    await writer.end();
+    const file = { ...begun, ...received, bytes: writer.bytes };
+    await files.records.complete(file);
+    return file;
+  } catch (error) {
+    // If this fails, too, it expires.
+    await files.records.delete(keyId, id).catch(() => false);
+    throw error;
+  }
+}
+
+/** How many bytes the key can store. Throws if it can store none. */
+export async function roomOf({ keyId, configured }: AdmittedCall, { records }: InputFiles): Promise<number> {
+  const { bytesPerKey } = configured.settings.batches;
+  const room = bytesPerKey - (await records.bytesOf(keyId));
+  if (room > 0) return room;
+  throw new GatewayError(
+    "invalid_request",
+    `This key's files and results take all of its ${bytesPerKey} bytes. Delete files that you do not need.`,
+  );
+}

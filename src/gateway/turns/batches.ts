@@ -1,0 +1,70 @@
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Long responses take a few milliseconds each. */
+const resultsAtOnce = 20;
+
+interface BatchesOptions {
+  readonly store: Pick<Store, "uploads" | "batches" | "reports">;
+  /** This process, among those that use the store. It changes if another one has taken it for dead. */
+  node(): number;
+}
+
+/** What became of lines since the start. */
+export interface LineCounts {
+  completed: number;
+  failed: number;
+  /** Lines of processes that ended while they ran them: these run again. */
+  interrupted: number;
+}
+
+/** Files and batches, whichever process runs them. */
+export class Batches {
+  readonly store: BatchesOptions["store"];
+  readonly counts: LineCounts = { completed: 0, failed: 0, interrupted: 0 };
+  readonly #node: () => number;
+  #onWake: () => void = () => {};
+
+  constructor({ store, node }: BatchesOptions) {
+    this.store = store;
+    this.#node = node;
+  }
+
+  get node(): number {
+    return this.#node();
+  }
+
+  /** `onWake` looks what there is to do. */
+  attach(onWake: () => void): void {
+    this.#onWake = onWake;
+  }
+
+  /** There may be something to do: a batch, credit, a key that is active again. */
+  wake(): void {
+    this.#onWake();
+  }
+
+  /** From now on none of its lines starts. Those that run are charged. */
+  async cancel(keyId: string, id: string, nowMs: number): Promise<void> {
+    await this.store.batches.cancel(keyId, id, nowMs);
+    this.wake();
+  }
+
+  async deleteResults(batchId: string, kind: "output" | "errors"): Promise<void> {
+    const { batches } = this.store;
+    while ((await batches.deleteResults(batchId, kind, resultsAtOnce)) > 0) await nextLoopIteration();
+    this.wake();
+  }
+
+  /** Deletes a batch with its results. It has ended, or has not begun. */
+  async delete(keyId: string, id: string): Promise<void> {
+    await this.deleteResults(id, "output");
+    await this.deleteResults(id, "errors");
+    while (!(await this.store.batches.delete(keyId, id))) await nextLoopIteration();
+  }
+
+  async prune(nowMs: number): Promise<void> {
+    for (const { keyId, id } of await this.store.batches.outdated(nowMs)) await this.delete(keyId, id);
+    while ((await this.store.uploads.prune(nowMs)) > 0) await nextLoopIteration();
+  }
+}

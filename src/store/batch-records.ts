@@ -1,0 +1,198 @@
+import type { LongBody } from "./tables/long-body.ts";
+
+export type BatchStatus =
+  | "validating"
+  | "failed"
+  | "in_progress"
+  | "cancelling"
+  | "cancelled"
+  | "expired"
+  | "completed";
+
+/** Why lines that never ran have no result. */
+export type RestCode = "batch_cancelled" | "batch_expired" | "insufficient_credit";
+
+export interface NewBatch {
+  readonly id: string;
+  readonly keyId: string;
+  readonly fileId: string;
+  readonly endpoint: string;
+  /** What the client has sent with it, as JSON. */
+  readonly request: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface BatchTokens {
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+}
+
+export interface BatchRecord extends NewBatch, BatchTokens {
+  readonly status: BatchStatus;
+  /** As JSON, of one that has failed. */
+  readonly errors: string | null;
+  readonly inProgressAtMs: number | null;
+  readonly cancellingAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly total: number;
+  readonly completed: number;
+  readonly failed: number;
+  /** How many of the failed ones never ran, once it has ended. */
+  readonly rest: number;
+  /** What its lines were charged: nano-credits or tokens. */
+  readonly charged: number;
+  readonly restCode: RestCode | null;
+  /** What it waits for, and since when; null while it runs. */
+  readonly waitsFor: string | null;
+  readonly waitsSinceMs: number | null;
+  /** It was copied, and its lines may have run since. */
+  readonly isPaused: boolean;
+  /** Null if there is none (yet), or it was deleted. */
+  readonly outputFileId: string | null;
+  readonly errorFileId: string | null;
+}
+
+/** A request of a batch: where its body is in the file. */
+export interface BatchLine {
+  readonly no: number;
+  readonly customId: string;
+  readonly start: number;
+  readonly length: number;
+}
+
+export interface ClaimedLine extends BatchLine {
+  readonly batchId: string;
+  /** The process that runs it. What a process does that has lost it to another has no effect. */
+  readonly node: number;
+  /** How many processes have ended while they ran it. */
+  readonly crashes: number;
+  /** How many of its runs have reached a provider. */
+  readonly tries: number;
+}
+
+export type OwnedLine = Pick<ClaimedLine, "batchId" | "no" | "node">;
+
+export interface LineEnd extends BatchTokens {
+  readonly status: number;
+  /** The id of the run that was charged, or of the last one. */
+  readonly requestId: string;
+  readonly charged: number;
+  /** The response of one that was not charged; else it is stored with its charge. */
+  readonly error: Uint8Array | null;
+  /** The length of the line that a client downloads. */
+  readonly bytes: number;
+}
+
+/** What a batch that ends gets. */
+export interface BatchEnd {
+  readonly atMs: number;
+  readonly keptUntilMs: number;
+  readonly outputFileId: string;
+  readonly errorFileId: string;
+}
+
+/** A line with its response. */
+export interface LineResult {
+  readonly no: number;
+  readonly customId: string;
+  /** Null if it never ran. */
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly error: Uint8Array | null;
+  /** What was stored with its charge. */
+  readonly response: LongBody | null;
+}
+
+export interface ChargedResponse extends LongBody {
+  readonly status: number;
+  /** The request that was charged. */
+  readonly requestId: string;
+}
+
+export interface BatchQuery {
+  readonly keyId: string;
+  /** The beginning of the ids: of which API. */
+  readonly prefix: string;
+  readonly limit: number;
+  /** The batch before the first one to be listed, or behind the last one; newest first. */
+  readonly after: string | null;
+  readonly before: string | null;
+}
+
+export interface BatchSearch {
+  readonly keyId: string | null;
+  /** Only those that have not ended. */
+  readonly isOpen: boolean;
+  readonly limit: number;
+  readonly after: string | null;
+}
+
+/** The requests of batches, which any process can run. */
+export interface LineRecords {
+  addLines(batchId: string, lines: readonly BatchLine[]): Promise<void>;
+  /** Results after this line. */
+  results(
+    batchId: string,
+    kind: "output" | "errors" | "all",
+    afterNo: number,
+    limit: number,
+  ): Promise<readonly LineResult[]>;
+  /** What was stored with the charge of a line; null if it was not charged. */
+  charged(batchId: string, no: number): Promise<ChargedResponse | null>;
+  /** Null if a part of it is missing. */
+  whole(body: LongBody): Promise<Uint8Array | null>;
+  /** The first line that is due, for this process to run; null if none is. */
+  claim(batchId: string, node: number, nowMs: number): Promise<ClaimedLine | null>;
+  /** The line runs again. */
+  requeue(line: OwnedLine, dueAtMs: number, hasReached: boolean): Promise<void>;
+  /** Its result. The last one ends the batch. False if another process has the line. */
+  endLine(line: OwnedLine, result: LineEnd, batchEnd: BatchEnd): Promise<boolean>;
+  /** Ends a batch with the results that it has, unless lines of it run. */
+  finish(
+    batchId: string,
+    status: "cancelled" | "expired" | "completed",
+    restCode: RestCode,
+    end: BatchEnd,
+  ): Promise<boolean>;
+  /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many. */
+  free(node: number, running: readonly string[]): Promise<number>;
+  /** Deletes results, some at a time. Returns how many. */
+  deleteResults(batchId: string, kind: "output" | "errors", limit: number): Promise<number>;
+}
+
+/** Batches of requests. */
+export interface BatchRecords extends LineRecords {
+  /** Its lines follow, then `start` or `fail`. */
+  begin(batch: NewBatch): Promise<void>;
+  /** Tells all processes. */
+  start(batchId: string, total: number, atMs: number): Promise<void>;
+  fail(batchId: string, errors: string, atMs: number, keptUntilMs: number): Promise<void>;
+
+  find(keyId: string, id: string): Promise<BatchRecord | null>;
+  /** Newest first. Null if `after` or `before` is unknown. */
+  list(query: BatchQuery): Promise<readonly BatchRecord[] | null>;
+  countOpen(keyId: string): Promise<number>;
+  /** From now on no line starts. False if it has ended, or not begun. */
+  cancel(keyId: string, id: string, atMs: number): Promise<boolean>;
+
+  /** Batches of any key, or of this one; newest first. Null if `after` is unknown. */
+  search(query: BatchSearch): Promise<readonly BatchRecord[] | null>;
+  /** A batch of any key. */
+  get(id: string): Promise<BatchRecord | null>;
+  /** A copy's batch runs on. False if it is not paused. Tells all processes. */
+  resume(id: string): Promise<boolean>;
+  /** How many lines of batches that have not ended wait, and how many run. */
+  countLines(): Promise<{ readonly waiting: number; readonly running: number }>;
+
+  /** All that have started and not ended, oldest first. */
+  open(): Promise<readonly BatchRecord[]>;
+  /** Notes what it waits for; null if for nothing. */
+  wait(batchId: string, waitsFor: string | null, atMs: number): Promise<void>;
+  /** Deletes it, some of its lines at a time, once its results are deleted. False if there are more. */
+  delete(keyId: string, id: string): Promise<boolean>;
+  /** Ends that are this old, or belong to revoked keys. */
+  outdated(nowMs: number): Promise<readonly Pick<BatchRecord, "id" | "keyId">[]>;
+}

@@ -1,0 +1,43 @@
+/** `uploading` is an input that is not complete. The results of batches are read from their lines. */
+export type FileKind = "batch" | "requests" | "uploading" | "output" | "errors";
+
+export interface FileRecord {
+  readonly id: string;
+  readonly keyId: string;
+  readonly kind: FileKind;
+  readonly name: string;
+  readonly bytes: number;
+  /** The batch whose results it has; null for an input. */
+  readonly batchId: string | null;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface FileQuery {
+  readonly keyId: string;
+  readonly kinds: readonly FileKind[];
+  readonly limit: number;
+  /** The id of the file before the first one to be listed. */
+  readonly after: string | null;
+  readonly isAscending: boolean;
+}
+
+/** What clients have uploaded for batches, and what they are shown of their results. */
+export interface FileRecords {
+  /** Its parts follow, then `complete`. */
+  begin(file: FileRecord): Promise<void>;
+  addPart(id: string, sequence: number, body: Uint8Array): Promise<void>;
+  complete(file: FileRecord): Promise<void>;
+
+  find(keyId: string, id: string): Promise<FileRecord | null>;
+  /** Null if `after` is unknown. */
+  list(query: FileQuery): Promise<readonly FileRecord[] | null>;
+  part(id: string, sequence: number): Promise<Uint8Array | null>;
+  /** Bytes of the key's inputs and results. */
+  bytesOf(keyId: string): Promise<number>;
+  /** An open batch that reads it; null if there is none. */
+  usedBy(id: string): Promise<string | null>;
+  delete(keyId: string, id: string): Promise<boolean>;
+  /** Deletes some inputs that have expired or belong to a revoked key, unless an open batch reads them. Returns how many. */
+  prune(nowMs: number): Promise<number>;
+}

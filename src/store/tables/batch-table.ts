@@ -1,0 +1,134 @@
+import type { BatchQuery, BatchRecord, BatchRecords } from "../batch-records.ts";
+import { type Queries, query } from "../query.ts";
+import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-search.ts";
+import { type LineStatements, storedLines } from "./line-table.ts";
+import { raiseRevision } from "./revision.ts";
+
+export function storedBatches(queries: Queries, own: LineStatements): BatchRecords {
+  const { read, change, changeTogether } = queries;
+  return {
+    ...storedLines(queries, own),
+    ...batchSearch(queries),
+
+    async begin({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }) {
+      await change(insertBatch, [id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs]);
+    },
+
+    start: (batchId, total, atMs) =>
+      changeTogether(function* () {
+        yield* raiseRevision();
+        yield* query(
+          `UPDATE batches SET status = 'in_progress', total = $2::int8, in_progress_at_ms = $3::int8 WHERE id = $1::text`,
+          [batchId, total, atMs],
+        );
+      }),
+
+    async fail(batchId, errors, atMs, keptUntilMs) {
+      await change(
+        `UPDATE batches SET status = 'failed', errors = $2::text, ended_at_ms = $3::int8, kept_until_ms = $4::int8 WHERE id = $1::text`,
+        [batchId, errors, atMs, keptUntilMs],
+      );
+    },
+
+    async find(keyId, id) {
+      const [row] = await read<BatchRow>(`${selectBatches} WHERE b.id = $1::text AND k.id = $2::text`, [
+        id,
+        keyId,
+      ]);
+      return row === undefined ? null : stored(row);
+    },
+
+    list: (asked) => listed(read, asked),
+
+    async countOpen(keyId) {
+      const [row] = await read<{ count: number }>(
+        `SELECT count(*)::float8 AS count FROM batches
+        WHERE ended_at_ms IS NULL AND key_no = (SELECT no FROM keys WHERE id = $1::text)`,
+        [keyId],
+      );
+      return row?.count ?? 0;
+    },
+
+    cancel: (keyId, id, atMs) =>
+      changeTogether(function* () {
+        yield* raiseRevision();
+        const cancelled = yield* query(
+          `UPDATE batches SET status = 'cancelling', cancelling_at_ms = coalesce(cancelling_at_ms, $3::int8), waits_for = NULL, waits_since_ms = NULL
+          WHERE id = $1::text AND key_no = (SELECT no FROM keys WHERE id = $2::text) AND ended_at_ms IS NULL AND status <> 'validating' RETURNING id`,
+          [id, keyId, atMs],
+        );
+        return cancelled.length > 0;
+      }),
+
+    async open() {
+      const rows = await read<BatchRow>(
+        `${selectBatches} WHERE b.ended_at_ms IS NULL AND b.status <> 'validating' ORDER BY b.no`,
+      );
+      return rows.map(stored);
+    },
+
+    async wait(batchId, waitsFor, atMs) {
+      await change(
+        `UPDATE batches SET waits_for = $2::text, waits_since_ms = CASE WHEN $2::text IS NULL THEN NULL ELSE coalesce(waits_since_ms, $3::int8) END
+        WHERE id = $1::text AND status = 'in_progress'`,
+        [batchId, waitsFor, atMs],
+      );
+    },
+
+    delete: (keyId, id) =>
+      changeTogether(function* () {
+        const [batch] = yield* query<{ no: number; fileId: string }>(
+          `SELECT b.no::float8 AS no, b.file_id AS "fileId" FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
+          [id, keyId],
+        );
+        if (batch === undefined) return true;
+        const gone = yield* query(deleteLines, [batch.no]);
+        if (gone.length > 0) return false;
+        yield* query("DELETE FROM batches WHERE no = $1::int8", [batch.no]);
+        yield* query("DELETE FROM files WHERE batch_id = $1::text", [id]);
+        yield* query("DELETE FROM files WHERE id = $1::text AND kind = 'requests'", [batch.fileId]);
+        return true;
+      }),
+
+    outdated: (nowMs) =>
+      read(
+        `SELECT b.id, k.id AS "keyId" FROM batches b JOIN keys k ON k.no = b.key_no
+        WHERE b.kept_until_ms <= $1::int8 OR (b.ended_at_ms IS NOT NULL AND k.status = 'revoked')
+          OR (b.status = 'validating' AND b.created_at_ms < $1::int8 - 3600000) LIMIT 100`,
+        [nowMs],
+      ),
+  };
+}
+
+/** For a copy: the lines may have run since. */
+export const pauseBatches = "UPDATE batches SET is_paused = 1 WHERE ended_at_ms IS NULL";
+
+const insertBatch = `
+INSERT INTO batches (id, key_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms)
+SELECT $1::text, no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8 FROM keys WHERE keys.id = $2::text`;
+
+/** Some at a time: all of them would take a tenth of a second. */
+const deleteLines = `
+DELETE FROM batch_lines WHERE batch_no = $1::int8 AND no IN (SELECT no FROM batch_lines WHERE batch_no = $1::int8 LIMIT 2000) RETURNING no`;
+
+async function listed(
+  read: Queries["read"],
+  { keyId, prefix, limit, after, before }: BatchQuery,
+): Promise<readonly BatchRecord[] | null> {
+  const named = after ?? before;
+  const [place] =
+    named === null
+      ? []
+      : await read<{ no: number }>(
+          `SELECT b.no::float8 AS no FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
+          [named, keyId],
+        );
+  if (named !== null && place === undefined) return null;
+  const isBefore = after === null && before !== null;
+  const rows = await read<BatchRow>(
+    `${selectBatches} WHERE k.id = $1::text AND b.id LIKE $2::text AND b.no ${isBefore ? ">" : "<"} $3::int8
+    ORDER BY b.no ${isBefore ? "ASC" : "DESC"} LIMIT $4::int8`,
+    [keyId, `${prefix}%`, place?.no ?? Number.MAX_SAFE_INTEGER, limit],
+  );
+  return (isBefore ? rows.toReversed() : rows).map(stored);
+}

@@ -1,0 +1,109 @@
+import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
+import type { Queries } from "../query.ts";
+
+export function storedFiles({ read, change }: Queries): FileRecords {
+  return {
+    async begin({ id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs }) {
+      await change(insertFile, [id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs]);
+    },
+
+    async addPart(id, sequence, body) {
+      await change("INSERT INTO file_parts (file_id, sequence, body) VALUES ($1::text, $2::int8, $3)", [
+        id,
+        sequence,
+        body,
+      ]);
+    },
+
+    async complete({ id, kind, name, bytes, expiresAtMs }) {
+      await change(
+        `UPDATE files SET kind = $2::text, name = $3::text, bytes = $4::int8, expires_at_ms = $5::int8 WHERE id = $1::text`,
+        [id, kind, name, bytes, expiresAtMs],
+      );
+    },
+
+    async find(keyId, id) {
+      const [row] = await read<FileRecord>(
+        `${selectFiles} WHERE f.id = $1::text AND k.id = $2::text AND f.kind <> 'uploading'`,
+        [id, keyId],
+      );
+      return row ?? null;
+    },
+
+    list: (query) => listed(read, query),
+
+    async part(id, sequence) {
+      const [row] = await read<{ body: Uint8Array }>(
+        "SELECT body FROM file_parts WHERE file_id = $1::text AND sequence = $2::int8",
+        [id, sequence],
+      );
+      return row?.body ?? null;
+    },
+
+    async bytesOf(keyId) {
+      const [row] = await read<{ bytes: number }>(selectBytes, [keyId]);
+      return row?.bytes ?? 0;
+    },
+
+    async usedBy(id) {
+      const [row] = await read<{ id: string }>(
+        "SELECT id FROM batches WHERE file_id = $1::text AND ended_at_ms IS NULL LIMIT 1",
+        [id],
+      );
+      return row?.id ?? null;
+    },
+
+    async delete(keyId, id) {
+      const deleted = await change(
+        "DELETE FROM files WHERE id = $1::text AND key_no = (SELECT no FROM keys WHERE id = $2::text) RETURNING id",
+        [id, keyId],
+      );
+      return deleted.length > 0;
+    },
+
+    async prune(nowMs) {
+      const pruned = await change(
+        `DELETE FROM files WHERE no IN (SELECT no FROM files WHERE batch_id IS NULL AND NOT ${isUsed}
+          AND (expires_at_ms <= $1::int8 OR key_no IN (SELECT no FROM keys WHERE status = 'revoked'))
+        LIMIT ${prunedAtOnce}) RETURNING no`,
+        [nowMs],
+      );
+      return pruned.length;
+    },
+  };
+}
+
+const prunedAtOnce = 20;
+
+const isUsed = "EXISTS (SELECT 1 FROM batches b WHERE b.file_id = files.id AND b.ended_at_ms IS NULL)";
+
+const insertFile = `
+INSERT INTO files (id, key_no, kind, name, bytes, batch_id, created_at_ms, expires_at_ms)
+SELECT $1::text, no, $3::text, $4::text, $5::int8, $6::text, $7::int8, $8::int8 FROM keys WHERE keys.id = $2::text`;
+
+const selectFiles = `
+SELECT f.id, k.id AS "keyId", f.kind, f.name, f.bytes::float8 AS bytes, f.batch_id AS "batchId", f.created_at_ms::float8 AS "createdAtMs",
+  f.expires_at_ms::float8 AS "expiresAtMs" FROM files f JOIN keys k ON k.no = f.key_no`;
+
+/** Results of open batches count, too. */
+const selectBytes = `
+SELECT (coalesce((SELECT sum(bytes) FROM files WHERE key_no = keys.no AND batch_id IS NULL), 0)
+  + coalesce((SELECT sum(output_bytes + error_bytes) FROM batches WHERE key_no = keys.no), 0))::float8 AS bytes
+FROM keys WHERE id = $1::text`;
+
+async function listed(
+  read: Queries["read"],
+  { keyId, kinds, limit, after, isAscending }: FileQuery,
+): Promise<readonly FileRecord[] | null> {
+  const [place] = after === null ? [] : await read<{ no: number }>(selectPlace, [after, keyId]);
+  if (after !== null && place === undefined) return null;
+  const [compare, order, ends] = isAscending ? [">", "ASC", 0] : ["<", "DESC", Number.MAX_SAFE_INTEGER];
+  return read<FileRecord>(
+    `${selectFiles} WHERE k.id = $1::text AND f.kind = ANY ($2::text[]) AND f.no ${compare} $3::int8
+    ORDER BY f.no ${order} LIMIT $4::int8`,
+    [keyId, kinds, place?.no ?? ends, limit],
+  );
+}
+
+const selectPlace = `
+SELECT f.no::float8 AS no FROM files f JOIN keys k ON k.no = f.key_no WHERE f.id = $1::text AND k.id = $2::text`;

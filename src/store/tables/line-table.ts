@@ -1,0 +1,218 @@
+import type {
+  BatchEnd,
+  ClaimedLine,
+  LineEnd,
+  LineRecords,
+  LineResult,
+  OwnedLine,
+  RestCode,
+} from "../batch-records.ts";
+import { type Queries, query, type Work } from "../query.ts";
+import { type LongBody, wholeBody } from "./long-body.ts";
+
+/** What each database does in its own way. */
+export interface LineStatements {
+  /** A condition over `batch_lines`: the process that runs it is gone, and has no holds any more. */
+  readonly isAbandoned: string;
+}
+
+export function storedLines(
+  { read, change, changeTogether }: Queries,
+  { isAbandoned }: LineStatements,
+): LineRecords {
+  return {
+    async addLines(batchId, lines) {
+      const rows = lines.map(({ no, customId, start, length }) => [no, customId, start, length]);
+      await change(insertLines, [batchId, JSON.stringify(rows)]);
+    },
+
+    async results(batchId, kind, afterNo, limit) {
+      const rows = await read<ResultRow>(
+        `${selectResults} AND ${ofKind[kind]} AND l.no > $2::int8 ORDER BY l.no LIMIT $3::int8`,
+        [batchId, afterNo, limit],
+      );
+      return rows.map(resultOf);
+    },
+
+    async charged(batchId, no) {
+      const [row] = await read<LongBody & { status: number; headers: string }>(selectCharged, [
+        batchId,
+        String(no),
+      ]);
+      if (row === undefined) return null;
+      const { headers, ...response } = row;
+      const kept: Readonly<Record<string, string>> = JSON.parse(headers);
+      return { ...response, requestId: kept["x-request-id"] ?? "" };
+    },
+
+    whole: (body) => wholeBody(read, body),
+
+    claim: (batchId, node, nowMs) => changeTogether(() => claimed(batchId, node, nowMs)),
+
+    async requeue({ batchId, no, node }, dueAtMs, hasReached) {
+      await change(
+        `UPDATE batch_lines SET state = 0, due_at_ms = $4::int8, tries = tries + $5::int8 WHERE ${isOwned}`,
+        [batchId, no, node, dueAtMs, hasReached ? 1 : 0],
+      );
+    },
+
+    endLine: (line, result, batchEnd) => changeTogether(() => ended(line, result, batchEnd)),
+
+    finish: (batchId, status, restCode, end) =>
+      changeTogether(() => finished(batchId, { status, restCode }, end)),
+
+    async free(node, running) {
+      const freed = await change(
+        `UPDATE batch_lines SET state = 0, crashes = crashes + 1 WHERE state = 1
+          AND NOT ((SELECT b.id FROM batches b WHERE b.no = batch_no) || ' ' || CAST(no AS text) = ANY ($2::text[]))
+          AND (node_no = $1::int8 OR ${isAbandoned}) RETURNING no`,
+        [node, running],
+      );
+      return freed.length;
+    },
+
+    deleteResults: (batchId, kind, limit) => changeTogether(() => deletedResults(batchId, kind, limit)),
+  };
+}
+
+const insertLines = `
+INSERT INTO batch_lines (batch_no, no, custom_id, start, length)
+SELECT (SELECT no FROM batches WHERE id = $1::text), (e.value ->> 0)::int8, e.value ->> 1, (e.value ->> 2)::int8, (e.value ->> 3)::int8
+FROM json_array_elements($2::text::json) AS e`;
+
+interface ResultRow extends Omit<LineResult, "response">, Omit<LongBody, "body"> {
+  readonly body: Uint8Array | null;
+}
+
+const responseOfLine = `r.key_no = b.key_no AND r.route = 'batch:' || b.id AND r.idempotency_key = CAST(l.no AS text)`;
+
+const selectResults = `
+SELECT l.no::float8 AS no, l.custom_id AS "customId", l.status, l.request_id AS "requestId", l.error, r.recording_id AS "recordingId",
+  coalesce(r.parts, 0) AS parts, r.body
+FROM batches b JOIN batch_lines l ON l.batch_no = b.no LEFT JOIN responses r ON ${responseOfLine} AND r.stored_at_ms IS NOT NULL
+WHERE b.id = $1::text`;
+
+const selectCharged = `
+SELECT r.status, r.headers, r.recording_id AS "recordingId", r.parts, r.body FROM batches b JOIN responses r ON r.key_no = b.key_no
+WHERE b.id = $1::text AND r.route = 'batch:' || $1::text AND r.idempotency_key = $2::text AND r.stored_at_ms IS NOT NULL`;
+
+const ofKind = {
+  output: "l.status = 200",
+  errors: "(l.status IS NULL OR l.status <> 200)",
+  all: "l.no >= 0",
+} as const;
+
+function resultOf({ recordingId, parts, body, ...row }: ResultRow): LineResult {
+  return { ...row, response: body === null ? null : { recordingId, parts, body } };
+}
+
+const isOwned = `batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = $2::int8 AND node_no = $3::int8 AND state = 1`;
+
+/** The batch's row is locked first, so that no line starts once a cancellation was answered. */
+function* claimed(batchId: string, node: number, nowMs: number): Work<ClaimedLine | null> {
+  const [batch] = yield* query<{ no: number }>(
+    `SELECT no::float8 AS no FROM batches WHERE id = $1::text AND status = 'in_progress' AND is_paused = 0 FOR NO KEY UPDATE`,
+    [batchId],
+  );
+  if (batch === undefined) return null;
+  const [line] = yield* query<Omit<ClaimedLine, "batchId" | "node">>(
+    `UPDATE batch_lines SET state = 1, node_no = $2::int8 WHERE batch_no = $1::int8 AND no =
+      (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0 AND due_at_ms <= $3::int8 ORDER BY no LIMIT 1)
+    RETURNING no::float8 AS no, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
+    [batch.no, node, nowMs],
+  );
+  return line === undefined ? null : { ...line, batchId, node };
+}
+
+function* ended(
+  { batchId, no, node }: OwnedLine,
+  { status, requestId, error, bytes, charged, ...tokens }: LineEnd,
+  end: BatchEnd,
+): Work<boolean> {
+  // First the batch, as those who claim do.
+  yield* query("SELECT no FROM batches WHERE id = $1::text FOR NO KEY UPDATE", [batchId]);
+  const rows = yield* query(
+    `UPDATE batch_lines SET state = 2, status = $4::int8, request_id = $5::text, error = $6 WHERE ${isOwned} RETURNING no`,
+    [batchId, no, node, status, requestId, error],
+  );
+  if (rows.length === 0) return false;
+  const isOk = status === 200;
+  const [batch] = yield* query<{ isLast: boolean | number; isCancelling: boolean | number }>(
+    `UPDATE batches SET completed = completed + $2::int8, failed = failed + $3::int8, output_bytes = output_bytes + $4::int8,
+      error_bytes = error_bytes + $5::int8, input_tokens = input_tokens + $6::int8, cached_tokens = cached_tokens + $7::int8,
+      output_tokens = output_tokens + $8::int8, reasoning_tokens = reasoning_tokens + $9::int8, charged = charged + $10::int8, waits_for = NULL, waits_since_ms = NULL
+    WHERE id = $1::text
+    RETURNING completed + failed = total AS "isLast", status = 'cancelling' AS "isCancelling"`,
+    [
+      ...[batchId, isOk ? 1 : 0, isOk ? 0 : 1, isOk ? bytes : 0, isOk ? 0 : bytes],
+      ...[tokens.inputTokens, tokens.cachedTokens, tokens.outputTokens, tokens.reasoningTokens],
+      charged,
+    ],
+  );
+  if (!batch?.isLast) return true;
+  const ending = batch.isCancelling ? "cancelled" : "completed";
+  yield* finished(batchId, { status: ending, restCode: "batch_cancelled" }, end);
+  return true;
+}
+
+/** What is written of a line that never ran, in addition to its id. */
+const restBytes = 160;
+
+function* finished(
+  batchId: string,
+  { status, restCode }: { readonly status: string; readonly restCode: RestCode },
+  { atMs, keptUntilMs, outputFileId, errorFileId }: BatchEnd,
+): Work<boolean> {
+  const [batch] = yield* query<{ no: number; completed: number; failed: number }>(
+    `UPDATE batches SET status = $2::text, rest_code = $3::text, ended_at_ms = $4::int8, kept_until_ms = $5::int8, waits_for = NULL,
+      waits_since_ms = NULL, error_bytes = error_bytes + (total - completed - failed) * ${restBytes}, rest = total - completed - failed,
+      failed = total - completed
+    WHERE id = $1::text AND ended_at_ms IS NULL
+      AND NOT EXISTS (SELECT 1 FROM batch_lines l WHERE l.batch_no = batches.no AND l.state = 1)
+    RETURNING no::float8 AS no, completed::float8 AS completed, failed::float8 AS failed`,
+    [batchId, status, restCode, atMs, keptUntilMs],
+  );
+  if (batch === undefined) return false;
+  if (batch.completed > 0) yield* addOutput(batch.no, "output", outputFileId, atMs, keptUntilMs);
+  if (batch.failed > 0) yield* addOutput(batch.no, "errors", errorFileId, atMs, keptUntilMs);
+  return true;
+}
+
+function* addOutput(
+  batchNo: number,
+  kind: "output" | "errors",
+  id: string,
+  atMs: number,
+  keptUntilMs: number,
+): Work<void> {
+  const bytes = kind === "output" ? "output_bytes" : "error_bytes";
+  yield* query(
+    `INSERT INTO files (id, key_no, kind, name, bytes, batch_id, created_at_ms, expires_at_ms)
+    SELECT $2::text, key_no, $3::text, id || '_' || $3::text || '.jsonl', ${bytes}, id, $4::int8, $5::int8 FROM batches WHERE no = $1::int8`,
+    [batchNo, id, kind, atMs, keptUntilMs],
+  );
+}
+
+function* deletedResults(batchId: string, kind: "output" | "errors", limit: number): Work<number> {
+  const rows = yield* query<{ no: number }>(
+    `SELECT l.no::float8 AS no FROM batches b JOIN batch_lines l ON l.batch_no = b.no
+      LEFT JOIN responses r ON ${responseOfLine}
+    WHERE b.id = $1::text AND ${ofKind[kind]} AND (r.body IS NOT NULL OR l.error IS NOT NULL) ORDER BY l.no LIMIT $2::int8`,
+    [batchId, limit],
+  );
+  const numbers = rows.map(({ no }) => String(no));
+  const gone = yield* query<{ recordingId: string | null }>(
+    `DELETE FROM responses WHERE key_no = (SELECT key_no FROM batches WHERE id = $1::text) AND route = 'batch:' || $1::text
+      AND idempotency_key = ANY ($2::text[]) RETURNING recording_id AS "recordingId"`,
+    [batchId, numbers],
+  );
+  const recordings = gone.flatMap(({ recordingId }) => recordingId ?? []);
+  yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1::text[])", [recordings]);
+  yield* query(
+    `UPDATE batch_lines SET error = NULL WHERE batch_no = (SELECT no FROM batches WHERE id = $1::text) AND CAST(no AS text) = ANY ($2::text[])`,
+    [batchId, numbers],
+  );
+  const bytes = kind === "output" ? "output_bytes" : "error_bytes";
+  yield* query(`UPDATE batches SET ${bytes} = 0 WHERE id = $1::text`, [batchId]);
+  return rows.length;
+}
