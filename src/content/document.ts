@@ -1,7 +1,7 @@
 import type { Json } from "../base/json.ts";
 import type { Tags } from "../base/requests/labels.ts";
 
-/** What was recorded of a request, as the admin API and the command line show it. */
+/** The recorded content of a request, as the admin API and the command line show it. */
 export interface ContentDocument {
   readonly id: string;
   readonly time: string;
@@ -12,15 +12,15 @@ export interface ContentDocument {
   readonly route: string;
   readonly status: number;
   readonly outcome: string;
-  /** As the client sent it; a text if it was no JSON, and null if none came. */
+  /** The client's request; a string if it was not JSON, null if there was no body. */
   readonly request: Json;
-  /** As the client got it, a stream joined; null if it got none. */
+  /** The client's response, a stream joined; null if it got none. */
   readonly response: Json;
-  /** What the provider was sent and what it returned, where that is recorded and the request was translated. */
+  /** The request to the provider and its response, if they are recorded and the request was translated. */
   readonly upstream: { readonly request: Json; readonly response: Json } | null;
   /** Fields of the request that the provider was not sent. */
   readonly dropped: readonly string[];
-  /** How many bytes were cut. */
+  /** Number of bytes that were cut. */
   readonly request_cut: number;
   readonly response_cut: number;
 }
@@ -31,20 +31,20 @@ export interface ContentLabels {
   readonly tags: Tags;
 }
 
-/** What is in place of data that is no text. */
+/** Replaces data that is not text. */
 export interface DataDigest {
   readonly type: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** How a body came: as one JSON text, as server-sent events of a format, or as bytes of a type. */
+/** The form of a recorded body: one JSON text, server-sent events of a format, or bytes of a type. */
 export type BodyForm =
   | { readonly kind: "json"; readonly isValid: boolean }
   | { readonly kind: "events"; readonly format: string }
   | { readonly kind: "bytes"; readonly type: string };
 
-/** What is known when recording begins. */
+/** Facts that are known when recording begins. */
 export interface RecordingStart {
   /** Whether the request is known to be JSON. */
   readonly isRequestValid: boolean;
@@ -55,7 +55,7 @@ export interface RecordingStart {
   readonly maxResponseBytes: number;
 }
 
-/** What is known when the request has ended. */
+/** Facts that are known when the request has ended. */
 export interface RecordingEnd {
   readonly id: string;
   /** When the request began. */
@@ -68,7 +68,7 @@ export interface RecordingEnd {
 /** Often the same for many requests of a client, so its JSON is cached. */
 export interface EndFacts
   extends Pick<ContentDocument, "model" | "key" | "labels" | "route" | "status" | "outcome" | "dropped"> {
-  /** For the store, and not in the document. */
+  /** For the store only, not part of the document. */
   readonly row: {
     readonly keyId: string;
     readonly owner: string | null;

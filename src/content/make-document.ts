@@ -35,7 +35,7 @@ export function makeDocument(content: CollectedContent, redactor: Redactor): Uin
 
 interface WrittenDocument {
   readonly document: Buffer;
-  /** Where the request begins. The bytes before it need no redaction. */
+  /** Index at which the request begins. The bytes before it need no redaction. */
   readonly bodiesFrom: number;
 }
 
@@ -65,7 +65,7 @@ function joined(head: string, pieces: readonly (string | Buffer)[]): WrittenDocu
   return { document, bodiesFrom };
 }
 
-/** The body as it came; null if it has to be parsed or cut. */
+/** The unchanged body; null if it has to be parsed or cut. */
 function copyBody(body: CollectedBody | null, max: number): WrittenBody | null {
   if (body === null) return nothing;
   if (body.kind === "written") return body;

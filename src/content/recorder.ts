@@ -37,7 +37,7 @@ export interface RecorderOptions {
 
 /** A request with a body, and who wants what of it. */
 export interface WantedContent {
-  /** What the key or its account says; null leaves it to the settings. */
+  /** The level that the key or its account requests; null: as configured. */
   readonly wanted: ContentLevel | null;
   /** Null if it is not traced. */
   readonly traced: BodyLimits | null;
@@ -108,7 +108,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return this.#dropped;
   }
 
-  /** How many were dropped; null if none was within the last minute. */
+  /** Number of dropped recordings; null if none was dropped within the last minute. */
   get recentlyDropped(): number | null {
     return performance.now() - this.#droppedAtMs < recentMs ? this.#dropped : null;
   }
@@ -191,7 +191,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return promise as ReturnType<ArchiveCalls[Name]>;
   }
 
-  /** While the thread is behind, logs are filled before they are sent, so that a few bytes do not occupy a whole log. */
+  /** While the thread is busy, logs are filled before they are sent, so that a few bytes do not occupy a whole log. */
   readonly #sendInTurn = (): void => {
     if (this.#sent.length < maxLogsInFlight) this.#send();
     else this.#timer = setTimeout(this.#sendInTurn, sendEveryMs);

@@ -2,7 +2,7 @@ import { type ContentLevel, strictestContent } from "../base/requests/content-le
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 
-/** Where the frames of recordings go. `add` returns false if there is no room; the recording is then dropped. */
+/** Receives the frames of recordings. `add` returns false if there is no room; the recording is then dropped. */
 export interface FrameSink {
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean;
   /** The span of this request waits for its content. */
@@ -13,7 +13,7 @@ export interface FrameSink {
 export interface ContentLevels {
   /** In the store. */
   readonly kept: ContentLevel;
-  /** On the request's span. */
+  /** The level for the request's span. */
   readonly traced: ContentLevel;
 }
 
@@ -38,13 +38,13 @@ function upstreamForm({ dialect, isStreamed }: UpstreamContent): BodyForm {
 
 /** The recording of one request. Nothing is copied before its response begins. */
 export class ContentRecording {
-  /** `failed`: only if it does not complete. */
+  /** An attempt's request to the provider, and its response before the client's response began. */
   #levels: ContentLevels;
   readonly #no: number;
   readonly #sink: FrameSink;
   readonly #limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
   readonly #recordsUpstream: boolean;
-  /** About as many bytes of the request are stored at most. */
+  /** Approximate maximum number of bytes of the request that are stored. */
   readonly requestBytes: number;
   #request: Piece | null;
   #upstream: UpstreamContent | null = null;
@@ -102,7 +102,7 @@ export class ContentRecording {
     return this.#levels.kept;
   }
 
-  /** Which purposes want it, given whether the request completed. */
+  /** The purposes that need the recording, given whether the request completed. */
   wants(isCompleted: boolean): { readonly isKept: boolean; readonly isTraced: boolean } {
     const isWanted = (level: ContentLevel) => level === "all" || (level === "failed" && !isCompleted);
     return { isKept: isWanted(this.#levels.kept), isTraced: isWanted(this.#levels.traced) };
@@ -123,7 +123,7 @@ export class ContentRecording {
     this.#add(frameKinds.response, piece);
   }
 
-  /** How many more bytes of the provider's response are kept before the recording is opened. */
+  /** Number of bytes of the provider's response that can still be stored before the recording is opened. */
   get upstreamRoom(): number {
     return maxUpstreamBytes - (this.#upstream?.responseBytes ?? 0);
   }

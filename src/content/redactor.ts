@@ -18,20 +18,20 @@ export class Redactor {
     this.#written = withEscaped(forms).map((form) => Buffer.from(form));
   }
 
-  /** Whether JSON can hold a secret, from this index on. Does not see secrets behind `\u` and `\/`. */
+  /** Whether JSON can contain a secret from this index on. Does not detect secrets behind `\u` and `\/`. */
   isSuspectJson(json: Buffer, from: number): boolean {
     if (this.#written.some((form) => json.includes(form, from))) return true;
     return json.includes(ownMark, from) && ownSecret.test(json.toString("latin1", from));
   }
 
-  /** Text can be JSON itself, and hide a secret behind escapes. */
+  /** Text can itself be JSON, with a secret hidden behind escapes. */
   readonly clean = (text: string): string => {
     const clean = this.#replace(text);
     const unescaped = withoutEscapes(clean);
     return unescaped !== clean && this.#isSuspect(unescaped) ? this.#replace(unescaped) : clean;
   };
 
-  /** Any form of a secret within a text is among those that JSON has. */
+  /** The JSON forms of a secret include all its forms within a text. */
   #isSuspect(text: string): boolean {
     return this.isSuspectJson(Buffer.from(text), 0);
   }
@@ -49,7 +49,10 @@ function withEscaped(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))];
 }
 
-/** A match begins at the first backslash of several, or a text of backslashes alone would be read from each of them. */
+/**
+ * A match begins at the first of several backslashes. Otherwise a text of backslashes would be scanned from each of
+ * them.
+ */
 function withoutEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text

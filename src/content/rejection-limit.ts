@@ -21,7 +21,7 @@ export class RejectionLimit {
   }
 }
 
-/** What each key has used in the current window. */
+/** A key's use in the current window. */
 class WindowSums {
   readonly #window: Window;
   readonly #taken = new Map<string, number>();

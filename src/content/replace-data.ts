@@ -22,7 +22,7 @@ const dataNames = new Set([
 /** No valid request nests deeper. */
 const maxDepth = 128;
 
-/** A copy in which data that is no text is replaced by its digest, and every text by what `clean` makes of it. */
+/** A copy in which binary data is replaced by its digest, and every text by the result of `clean`. */
 export function replaceData(value: Json, clean: (text: string) => string): Json {
   return replaced(value, "", null, 0);
 

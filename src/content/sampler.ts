@@ -1,7 +1,7 @@
 /** Rounding must not lose the last of a thousand. */
 const tolerance = 1e-9;
 
-/** Takes an exact share of what comes, evenly spread. */
+/** Selects an exact share of items, evenly spread. */
 export class Sampler {
   #seen = 0;
 

@@ -6,13 +6,13 @@ import type { SentLog } from "./frame-log.ts";
 import type { WrittenRows } from "./row-writer.ts";
 import type { TracedContent } from "./traced-content.ts";
 
-/** How long content is stored, and how much at most. */
+/** How long content is stored, and its maximum size. */
 export interface Retention {
   readonly keptMs: number;
   readonly maxBytes: number;
 }
 
-/** What the thread does on request. */
+/** Calls that the thread performs on request. */
 export interface ArchiveCalls {
   read(id: string): Promise<RecordedDocument | null>;
   list(page: ContentPage): Promise<ListedContent[]>;
@@ -28,7 +28,7 @@ export interface CleanedText {
   readonly maxBytes: number;
 }
 
-/** Where content is stored, and how. */
+/** How and where content is stored. */
 export interface KeptContent {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
@@ -56,7 +56,7 @@ export type FromContentThread =
       readonly type: "read";
       /** Memory of open recordings and unwritten rows, in bytes. */
       readonly held: number;
-      /** How many recordings could not be assembled. */
+      /** Number of recordings that could not be assembled. */
       readonly dropped: number;
       /** Content for the spans of requests that ended in the log. */
       readonly traced: readonly TracedContent[];

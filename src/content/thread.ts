@@ -17,9 +17,9 @@ import type {
 
 declare const self: Worker;
 
-/** How often content that is too old or too much is deleted. */
+/** Interval for deleting content that is too old or exceeds the maximum size. */
 const pruneEveryMs = 10_000;
-/** How long rows wait for more. Together with the time in a log it is less than a second. */
+/** How long rows wait for more rows. Together with the time in a log this is less than a second. */
 const writeEveryMs = 300;
 
 /** Does the expensive work: assembling documents, hashing, compressing, encrypting, and writing. */
@@ -31,7 +31,7 @@ class ContentThread {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #retention: Retention;
   readonly #pruning = new Repeating();
-  /** How many messages it has taken. */
+  /** Number of messages received. */
   #taken = 0;
 
   constructor(archive: ContentArchive | null, key: Uint8Array | null, retention: Retention) {

@@ -33,7 +33,7 @@ export function tracedContent(id: string, document: Uint8Array): TracedContent {
   return { id, attributes: { ...Object.fromEntries(attributes), ...rest } };
 }
 
-/** Nothing for what is empty. */
+/** No attribute for an empty value. */
 function attributeOf(name: string, value: string | string[]): Record<string, string | string[]> {
   return value.length === 0 ? {} : { [name]: value };
 }

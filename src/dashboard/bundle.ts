@@ -12,7 +12,7 @@ export function bundlePage(): { script: string; style: string } {
   return { script: compressed(script), style: compressed(style) };
 }
 
-/** As base64, because a macro returns no bytes. */
+/** As base64, because a macro cannot return bytes. */
 function compressed(text: string): string {
   return Buffer.from(Bun.gzipSync(Buffer.from(text), { level: 9 })).toString("base64");
 }

@@ -62,7 +62,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(base64, "base64"));
 }
 
-/** As it was built for nearly every client, and unpacked for one that does not accept that. */
+/** Compressed for nearly every client, and unpacked for one that does not accept that. */
 function assetResponse({ type, gzip }: Asset, request: Request, headers: Record<string, string>): Response {
   const all = { ...headers, "content-type": type, vary: "accept-encoding" };
   const accepts = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
@@ -88,7 +88,7 @@ function html(base: PageBase, version: string, theme: "light" | "dark" | null): 
 `;
 }
 
-/** Only these two values are ever written into the page, whatever the cookie contains. */
+/** Only these two values can be written into the page, even if the cookie contains others. */
 function themeOf(request: Request): "light" | "dark" | null {
   const chosen = /(?:^|;\s*)sluice_theme=(light|dark)(?:;|$)/.exec(request.headers.get("cookie") ?? "")?.[1];
   return chosen === "light" || chosen === "dark" ? chosen : null;

@@ -9,7 +9,7 @@ const sendable = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 export const noHeaders: ForwardedHeaders = Object.freeze({});
 
-/** The named headers of a request or an answer, if they are present and can be forwarded. */
+/** The named headers of a request or a response, if they are present and can be forwarded. */
 export function pickHeaders(
   names: readonly string[],
   headers: { get(name: string): string | null },

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { clientDialects } from "./registry.ts";
 
-/** What clients add, move or leave out from turn to turn, without saying anything else. */
+/** Fields that clients add, move or omit from turn to turn without changing the meaning. */
 const incidental: ReadonlySet<string> = new Set([
   ...["type", "role", "id", "status"],
   ...["cache_control", "prompt_cache_breakpoint"],
@@ -19,8 +19,8 @@ function firstOf(body: JsonObject, fields: readonly string[]): Json | undefined 
 }
 
 /**
- * A hash of how a conversation begins, in any dialect: the system prompt and everything up to the user's first message.
- * It is the same in every turn, whether a text stands alone or in a list of parts.
+ * A hash of a conversation's beginning, in any dialect: the system prompt and everything up to the user's first
+ * message. It is the same in every turn, whether a text is a string or in a list of parts.
  */
 export function openingHash(body: JsonObject): number {
   const turns = firstOf(body, turnFields);

@@ -17,7 +17,7 @@ import {
 } from "./registry.ts";
 import { compiled, explain } from "./schema/explain.ts";
 
-/** What a body is validated as. A string, so that it can be sent to a worker. */
+/** The schema to validate a body with. A string, so that it can be sent to a worker. */
 export type RequestKind = ClientDialectName | OtherRequestName | MeteredRouteName;
 
 interface RequestForm extends Omit<OtherRequest, "counting"> {
@@ -52,12 +52,12 @@ export function dialectOf(kind: RequestKind): ClientDialectName {
   return formOf(kind).dialect;
 }
 
-/** Where such a request has the items of a conversation; null if it has none. */
+/** The field with a conversation's items in such a request; null if it has none. */
 export function itemsFieldOf(kind: RequestKind): ItemsField | null {
   return formOf(kind).itemsField ?? null;
 }
 
-/** What such a request has in place of a form's files. */
+/** The fields of such a request that stand for a form's files. */
 export function filesOf(kind: RequestKind, body: RouteBody): readonly FormFile[] {
   return formOf(kind).filesIn?.(body) ?? [];
 }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { addByIndex, type Growing } from "./growing.ts";
 
-/** Responses of Gemini's `streamGenerateContent`, each of which has some parts of the whole one. */
+/** Responses of Gemini's `streamGenerateContent`. Each has some parts of the whole response. */
 export class GeminiJoiner {
   #head: JsonObject | null = null;
   readonly #candidates: Growing[] = [];

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 /** An object that is put together from deltas. */
 export type Growing = JsonObject;
 
-/** Members whose texts come in pieces. Any other is replaced by its last value. */
+/** Members whose texts arrive in pieces. Any other member is replaced by its last value. */
 const texts = new Set([
   "content",
   "text",

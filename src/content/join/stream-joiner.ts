@@ -8,9 +8,9 @@ import { ResponsesJoiner } from "./responses.ts";
 
 /** Joins the events of a stream into the response that the same request would have got without `stream`. */
 export interface StreamJoiner {
-  /** `name` is the type that the frame gives it; "" if it gives none. */
+  /** `name` is the event's type in its frame; "" if it has none. */
   add(event: JsonObject, name: string): void;
-  /** As far as it came; null if nothing did. */
+  /** The events received so far, joined; null if there are none. */
   joined(): Json;
 }
 
@@ -22,7 +22,7 @@ const joiners = new Map<string, new () => StreamJoiner>([
   ["converse", ConverseJoiner],
 ]);
 
-/** By the name of a dialect. Events of any other format are joined by their own types. */
+/** The joiner for a dialect. Events of any other format are joined by their own types. */
 export function joinerOf(format: string): StreamJoiner {
   return new (joiners.get(format) ?? MeteredJoiner)();
 }

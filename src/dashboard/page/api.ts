@@ -119,7 +119,7 @@ export interface LoadState<Value> {
   reload(): void;
 }
 
-/** How many parts of the page wait for their first answer. */
+/** Number of page parts that wait for their first response. */
 export const firstLoads = signal(0);
 
 /**

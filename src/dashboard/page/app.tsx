@@ -50,7 +50,7 @@ const places: readonly Place[] = [
   { path: "system", title: "System", icon: "settings", page: () => <System /> },
 ];
 
-/** What the search leads to. */
+/** The pages that the search offers. */
 const pages = [...places, { path: "alerts", title: "Alerts" }];
 
 function pageAt(here: string): ComponentChildren {
@@ -71,7 +71,7 @@ function pageAt(here: string): ComponentChildren {
   );
 }
 
-/** A name in an address; as it is where it is malformed. */
+/** A decoded name from an address; unchanged if it is malformed. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -126,7 +126,7 @@ function Navigation() {
   );
 }
 
-/** Above every page while the gateway is not accepting requests: why, and what to do. */
+/** Shown above every page while the gateway is not accepting requests: why, and what to do. */
 function ProblemBanner() {
   const { problem } = useAnswer<HealthView>("/health", 5000).value ?? {};
   if (!problem) return null;

@@ -3,12 +3,12 @@ import type { ModelBriefView } from "../../admin/models/schema.ts";
 import type { ClientId } from "../../base/models/client-snippets.ts";
 import { preferredModel } from "../../base/models/preferred-model.ts";
 
-/** What decides which models a key can use. */
+/** The fields that determine which models a key can use. */
 export type KeyScope = Pick<KeyView, "mode" | "models" | "provider_scope">;
 
 const newKey: KeyScope = { mode: "credit", models: null, provider_scope: "all" };
 
-/** The LLM to show in an example of this client, of those that the key can use. */
+/** The LLM to show in an example for this client, among those that the key can use. */
 export function exampleModel(
   client: ClientId,
   models: readonly ModelBriefView[],

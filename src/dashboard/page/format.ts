@@ -2,7 +2,7 @@ import type { ExchangeView } from "../../admin/requests/schema.ts";
 import { plural, shortCredits, unitsText } from "../../base/text/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
-/** How figures are written on the page: short, aligned, and the same everywhere. */
+/** Formats of numbers on the page: short, aligned, and the same everywhere. */
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

@@ -3,18 +3,18 @@ export interface UsedLimit {
   readonly limit: number;
   readonly used: number;
   readonly startMs: number;
-  /** When it begins again; null if it does not. */
+  /** Time at which the period resets; null if it never does. */
   readonly endMs: number | null;
 }
 
 export interface Projection {
-  /** What will be used at the end, at the rate since the start; null without an end. */
+  /** Projected use at the end, at the rate since the start; null without an end. */
   readonly atEnd: number | null;
   /** When nothing is left, at this rate; null if that is after the end, or if nothing is used. */
   readonly usedUpMs: number | null;
 }
 
-/** Where a limit will be if its use goes on as it has since its start. */
+/** Projects a limit's use, at the rate since the start of its period. */
 export function project({ limit, used, startMs, endMs }: UsedLimit, nowMs: number): Projection {
   const elapsedMs = Math.max(1, nowMs - startMs);
   const perMs = used / elapsedMs;

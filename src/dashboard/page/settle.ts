@@ -3,11 +3,12 @@ import { firstLoads } from "./api.ts";
 
 /** A page that takes longer is shown with what there is. */
 const longestMs = 1_000;
-/** What has arrived may ask for more. */
+/** Time to wait for further requests that a response may cause. */
 const quietMs = 50;
 
 /**
- * True until the parts of a page have their first answers, so that it appears at once and nothing moves while it loads.
+ * True until all parts of a page have their first responses, so that the page appears at once and nothing moves while
+ * it loads.
  */
 export function useSettling(path: string): boolean {
   const [settled, setSettled] = useState<string | null>(null);

@@ -5,7 +5,7 @@ export type Zone = "UTC" | "local";
 
 const name = "sluice_zone";
 
-/** Reading throws where the browser keeps nothing for a page, and where there is no browser. */
+/** Reading throws if the browser blocks storage, and outside a browser. */
 function savedZone(): Zone {
   try {
     return localStorage.getItem(name) === "UTC" ? "UTC" : "local";

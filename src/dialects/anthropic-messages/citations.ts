@@ -22,7 +22,7 @@ export function writeCitation({ url, title, citedText }: IrCitation): JsonObject
   return { type: webPage, url, title, cited_text: citedText ?? "", encrypted_index: envelopeMark };
 }
 
-/** Without the citations of other providers, whose index Anthropic would reject; the same block if it has none. */
+/** Removes citations of other providers, whose index Anthropic would reject. Returns the same block if it has none. */
 export function stripForeignCitations(block: Json): Json {
   const citations = isObject(block) ? block["citations"] : null;
   if (!isObject(block) || !Array.isArray(citations)) return block;

@@ -39,7 +39,7 @@ const wireReasons: Readonly<Record<FinishReason, string>> = {
   pause: "pause_turn",
 };
 
-/** Sets the stop fields. Only a refusal has details, as in Anthropic's own answers. */
+/** Sets the stop fields. Only a refusal has details, as in Anthropic's own responses. */
 export function addFinish(end: JsonObject, finish: IrFinish): void {
   end["stop_reason"] = wireReasons[finish.reason];
   end["stop_sequence"] = finish.stopSequence;

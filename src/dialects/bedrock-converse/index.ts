@@ -47,7 +47,7 @@ const provider: ProviderDialect = {
 
 export const bedrockConverse = { provider };
 
-/** The model is one segment of the path, whatever is in its name: an ARN has colons and slashes. */
+/** The model is one segment of the path and has to be encoded: an ARN has colons and slashes. */
 function modelPath(model: string): string {
   return `/model/${encodeURIComponent(model)}`;
 }

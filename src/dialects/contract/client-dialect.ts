@@ -19,7 +19,7 @@ import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 export interface ClientDialect {
   readonly name: string;
   readonly route: ClientRoute;
-  /** What the OpenAPI document says of the route, beyond what follows from the rest. */
+  /** The route in the OpenAPI document, beyond what follows from its schemas. */
   readonly operation: ClientOperation;
   /** Errors that are sent instead of an answer. */
   readonly errorFormat: ErrorFormat;
@@ -53,15 +53,15 @@ export interface ClientDialect {
   readonly betaHeader: string | null;
   /** The client's headers that are forwarded to the provider; all others are not. */
   forwardHeaders(client: Headers): ForwardedHeaders;
-  /** The client's name for the person that it asks for; null without one. */
+  /** The client's name for its end user; null without one. */
   readUser(body: JsonObject): string | null;
   /** Reads the output limits of a request, and rejects or caps what is above the model's. */
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: WriterContext): JsonObject;
   /**
-   * What a provider is sent in place of the client's own fields, so that it keeps nothing and the gateway can. Only for a
-   * dialect whose clients continue an answer by its id.
+   * The fields to change for the provider, so that it stores nothing and the gateway can. Only for a dialect whose
+   * clients continue a response by its id.
    */
   statelessChanges?(body: JsonObject, mayReason: boolean): BodyChanges;
   createStreamWriter(call: WriterContext): StreamWriter;
@@ -75,7 +75,7 @@ export interface ClientDialect {
   holdsState(body: JsonObject): boolean;
   /** The usage as a whole response has it, for streams that need not show it; absent if they always do. */
   writeHiddenUsage?(usage: Usage): JsonObject;
-  /** An error after a passthrough stream has begun. It never looks like a proper end. */
+  /** An error after a passthrough stream has begun. It never looks like a regular end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
   /**
    * Sent while the provider is silent. Before a stream's first event only a comment is legal; after it, only events
@@ -131,7 +131,7 @@ export interface ClientRoute {
   readonly path: string;
   /** The header that may have the key, in place of `Authorization`; null if none may. */
   readonly keyHeader: string | null;
-  /** Some clients try a WebSocket here first, and fall back to POST once it is refused with 426. */
+  /** Some clients try a WebSocket here first, and fall back to POST after a 426. */
   readonly isTriedByWebSocket?: true;
 }
 
@@ -159,13 +159,13 @@ export interface ClientOperation {
   readonly schemas: Readonly<Record<string, TSchema>>;
 }
 
-/** What a request's headers change about its schema. */
+/** Request headers that affect the schema. */
 export interface ValidationOptions {
   /** The request asks for beta features, with the dialect's `betaHeader`. */
   readonly hasBetas: boolean;
 }
 
-/** What the translation needs to know of the client's request. */
+/** Facts about the client's request that a translation needs. */
 export interface Source {
   readonly dialect: ClientDialect;
   /** Already validated by the dialect's schema; never changed by the translation. */
@@ -182,14 +182,14 @@ export interface Source {
 
 export type WallClock = Pick<Clock, "wallMs">;
 
-/** What a writer needs to write an answer. */
+/** Facts that a writer needs to write a response. */
 export interface WriterContext {
   readonly source: Source;
   /** `newId` of base/id.ts; replaced in tests to get stable ids. */
   readonly mint: (prefix: string) => string;
-  /** For when an answer was completed. */
+  /** For the time at which a response completed. */
   readonly clock: WallClock;
-  /** The provider speaks the client's dialect, so what proves its reasoning is written as it is. */
+  /** The provider speaks the client's dialect, so reasoning signatures are written unchanged. */
   readonly keepsSignatures?: true;
 }
 
@@ -199,13 +199,13 @@ export interface StreamPosition {
   readonly responseId: string;
   readonly model: string;
   readonly createdAtSeconds: number;
-  /** Something of the answer has been sent. */
+  /** Whether part of the response has been sent. */
   readonly hasBegun: boolean;
-  /** What was charged for the answer; null for nothing. */
+  /** The usage that was charged for the response; null if nothing was. */
   readonly usage: Usage | null;
 }
 
-/** Writes a client's stream event by event. The frames that end it come from `terminal`. */
+/** Writes a client's stream event by event. `terminal` returns the frames that end it. */
 export interface StreamWriter {
   /** One block is open at a time. */
   write(event: IrEvent): string;

@@ -91,7 +91,7 @@ export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFi
 /** The reason of fields that no other vendor has. */
 export const unsupported = "is not supported by this model's provider";
 
-/** One form for every rejected field: `why` begins with a verb, and may go on with what to do. */
+/** The one form of an error for a rejected field: `why` begins with a verb, and can end with advice. */
 function rejectionText(field: string, why: string): string {
   return `\`${field}\` ${why}.`;
 }
@@ -109,13 +109,11 @@ export class Untranslatable extends GatewayError {
 }
 
 /**
- * What a translation does with a field of a client's request. A test holds the tables of the dialects against the types of
- * the vendors' SDKs, so that a field that a new version brings has to be decided on.
- *
- * - `carried`: it is translated. A provider's dialect that has no counterpart drops and reports it, or rejects it.
- * - `ignored`: it says nothing that another provider could use, such as an item's id.
- * - `dropped`: no other dialect has it, and the answer means the same without it. It is reported.
- * - `rejected`: no other dialect has it, and the answer would mean something else without it.
+ * How a translation treats a field of a client's request. A test compares the dialects' tables with the types of the
+ * vendors' SDKs, so that a field in a new version has to be decided on. - `carried`: translated. A provider's dialect
+ * without a counterpart drops and reports it, or rejects it. - `ignored`: has no meaning for another provider, such as
+ * an item's id. - `dropped`: no other dialect has it, and the response means the same without it. It is reported. -
+ * `rejected`: no other dialect has it, and the response would have a different meaning without it.
  */
 export type FieldDecision = "carried" | "ignored" | "dropped" | RejectedField;
 
@@ -124,7 +122,7 @@ interface RejectedField {
   readonly rejected: string;
   /** Values that are equivalent to leaving the field out. */
   readonly except?: readonly Json[];
-  /** What the vendor's SDK acts on. */
+  /** Fields of the error that the vendor's SDK acts on. */
   readonly vendor?: VendorError;
 }
 

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { numberOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
 
-/** What a model publishes about the length of its answers. */
+/** A model's published limits on its responses. */
 export interface PublishedLimits {
   readonly id: string;
   readonly maxOutputTokens: number | null;
@@ -11,11 +11,11 @@ export interface PublishedLimits {
 }
 
 export interface OutputLimit {
-  /** The most tokens that the call may produce, all choices together. */
+  /** Maximum tokens that the call can produce, all choices together. */
   readonly maxOutputTokens: number;
   /** The changes to the body that make the provider apply the limit too. */
   readonly changes: BodyChanges;
-  /** What it takes beyond that if the body passes through to a provider of the client's dialect. */
+  /** The additional limit if the body passes through to a provider of the client's dialect. */
   readonly passthrough?: PassthroughLimit;
 }
 
@@ -42,8 +42,8 @@ export function asIs(maxOutputTokens: number): OutputLimit {
 const ownName = "n_predict";
 
 /**
- * The highest limit among these fields: providers differ in which of them they read. `others` are names that only some of
- * them read, before the dialect's. Throws if one of them exceeds the model's.
+ * The highest limit among these fields: providers differ in which of them they read. `others` are names that only some
+ * of them read, before the dialect's. Throws if one of them exceeds the model's.
  */
 export function rejectOverLimit(
   body: JsonObject,
@@ -79,9 +79,9 @@ function maxOutputOf({ maxOutputTokens, contextWindow }: PublishedLimits): numbe
 }
 
 const maxChoices = 128;
-/** llama.cpp has a name of its own, which counts there before `n`. */
+/** llama.cpp has its own name, which takes precedence over `n` there. */
 export const shownChoices: readonly string[] = ["n", "n_cmpl"];
-/** `best_of` produces more answers than it returns. */
+/** `best_of` generates more choices than are returned. */
 const allChoices: readonly string[] = [...shownChoices, "best_of"];
 
 /** Each choice may reach the limit, and each is billed. */

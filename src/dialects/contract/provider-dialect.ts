@@ -30,48 +30,57 @@ export interface ProviderDialect extends UsageReader {
   readonly countTokens?: TokenCounting;
   /** The forwarded headers that this dialect defines, and those that it requires. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
-  /** A request for a few tokens, to check whether a model answers. */
+  /** A request for a few tokens, to check whether a model responds. */
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
-  /** The events of a whole answer. Throws `upstream_error` if the body is malformed, is not a response or contains an error. */
+  /**
+   * The events of a non-streaming response. Throws `upstream_error` if the body is malformed, is not a response or
+   * contains an error.
+   */
   readResponse(body: JsonObject, target: Target): readonly IrEvent[];
-  /** Null if no client speaks the dialect, so that every answer is translated. */
+  /** Null if no client speaks the dialect, so that every response is translated. */
   readonly passthrough: Passthrough | null;
   createStreamReader(options: ReaderOptions): StreamReader;
   /** Absent if the first frame of a stream never reports a failure, except as an error. */
   readonly failedStart?: FailedStart;
   /**
-   * Whether an event of a stream, given by its first 1,024 characters, announces an answer and has none of it. Such events are kept
-   * until there is content, so that a failure behind them can still get a status, or another deployment. Absent if there are none.
+   * Whether an event of a stream, by its first 1,024 characters, announces a response and has no content. Such events
+   * are held back until there is content, so that a later failure can still get a status, or another deployment. Absent
+   * if the dialect has none.
    */
   isOpening?(event: string): boolean;
-  /** What the data of an opening event reports as used, if the stream fails without content. Absent if none does. */
+  /** The usage in an opening event's data, if the stream fails without content. Absent if none reports any. */
   openingUsage?(data: JsonObject): Usage | null;
 }
 
 /**
- * How a stream may begin with the failure of its answer. Found out before anything reaches the client, who then gets a status
- * that its SDK retries.
+ * A stream's start that reports the failure of its response. Detected before anything reaches the client, who then gets
+ * a status that its SDK retries.
  */
 export interface FailedStart {
-  /** One of these is in such a frame. */
+  /** Such a frame contains one of these. */
   readonly marks: readonly string[];
   /** Null if the frame has content or does not report a failure. */
   failureIn(frame: JsonObject): GatewayError | null;
 }
 
-/** What a passthrough to a client of the same dialect needs. */
+/** Functions for passing responses through to a client of the same dialect. */
 export interface Passthrough {
   /** The list in a whole answer that holds the model's output; a body without one is not an answer. */
   output(answer: JsonObject): Json | undefined;
-  /** The error in place of a whole answer, or of a failed one; null if it has not failed. */
+  /** The error in place of a response, or in a failed one; null if it has not failed. */
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
-  /** The ids in a whole answer that a later request may refer to. `isStored` as for the reader of a stream. */
+  /**
+   * The ids in a non-streaming response that a later request can refer to. `isStored` as for the reader of a stream.
+   */
   issuedIds(answer: JsonObject, isStored?: boolean): readonly string[];
-  /** By which a whole answer is stored. Null if it cannot be continued; absent if answers of this dialect are not stored. */
+  /**
+   * The ids under which a response is stored. Null if it cannot be continued; absent if responses of this dialect are
+   * not stored.
+   */
   endedIds?(answer: JsonObject): EndedIds | null;
 }
 
@@ -90,7 +99,7 @@ export interface DialectPaths {
   readonly metered?: RequestTarget;
 }
 
-/** A function if the model and the form of the answer are part of the target. */
+/** A function if the model and the kind of response are part of the target. */
 export type RequestTarget = string | ((request: TargetedRequest) => string);
 
 export interface TargetedRequest {
@@ -104,11 +113,11 @@ export interface TargetedRequest {
 interface TokenCounting {
   /** It has fewer fields than a request for an answer, and servers that imitate the dialect seldom take it. */
   readonly hasOwnForm?: true;
-  /** From a request for an answer. */
+  /** Converts a generation request. */
   writeRequest(body: JsonObject, target: Target): JsonObject;
-  /** The field of the answer that holds the count. */
+  /** The field of the response that holds the count. */
   readonly countField: string;
-  /** The count before the conversation is edited as the request asks; null or absent if the answer has none. */
+  /** The count before the provider edits the conversation as requested; null or absent if the response has none. */
   originalCount?(answer: JsonObject): number | null;
 }
 
@@ -120,7 +129,7 @@ export interface ToolRules {
   readonly definesMentioned: boolean;
   /** Deterministic, so that a result still matches its call. */
   callId(id: string, target: Target): string;
-  /** Whether a JSON schema for the answer has to be forced through a tool. */
+  /** Whether a JSON schema for the response has to be forced through a tool. */
   forcesFormat(target: Target, request: IrRequest): boolean;
   /** A name has to begin with a letter or an underscore. */
   readonly namesBeginWithLetter?: true;
@@ -130,7 +139,7 @@ export type SmallTarget = Pick<Target, "upstreamModel" | "maxTokensField"> & {
   readonly maxOutputTokens: number;
 };
 
-/** What the translation needs to know of the model behind a deployment. */
+/** Facts about a deployment's model that a translation needs. */
 export interface Target {
   readonly dialect: ProviderDialect;
   readonly upstreamModel: string;
@@ -142,24 +151,24 @@ export interface Target {
   readonly isStrict: boolean;
   readonly maxOutputTokens: number | null;
   readonly maxTokensField: "max_tokens" | "max_completion_tokens";
-  /** How the provider's chat differs from OpenAI's. */
+  /** The differences of the provider's chat from OpenAI's. */
   readonly quirks?: readonly Quirk[] | undefined;
   readonly streamUsage: boolean;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** What the provider's settings add to every request. */
+  /** Fields that the provider's settings add to every request. */
   readonly fields?: JsonObject;
   /** The operator wants prompts marked for Claude's cache where the client cannot know that it has to. */
   readonly marksCache?: boolean;
-  /** How many web searches the provider may run for this request; absent if it has none, or none has a price. */
+  /** Maximum web searches that the provider can run for this request; absent if it has none, or they have no price. */
   readonly webSearches?: number;
   /** The provider has rejected the signatures of this conversation's reasoning. */
   readonly rejectsSignatures?: true;
 }
 
-/** What a reader of a stream needs to know of the request. */
+/** Facts about the request that a stream's reader needs. */
 export interface ReaderOptions {
   /** Null if the stream is not translated. */
   readonly target: Target | null;
-  /** The provider was asked to store the answer, so that a later request can refer to it by its id. */
+  /** The provider was asked to store the response, so that a later request can refer to it by its id. */
   readonly isStored?: boolean | undefined;
 }

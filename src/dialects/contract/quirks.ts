@@ -1,6 +1,6 @@
 /**
- * How servers with OpenAI's API differ from it, where a request must take account of it. What can be seen
- * in an answer (reasoning outside of `completion_tokens`, usage in odd places) is noticed there and needs no name.
+ * Differences of servers with OpenAI's API that affect a request. Differences in a response (reasoning outside of
+ * `completion_tokens`, usage in odd places) are detected there and need no name.
  */
 export const quirks = {
   choice_any: '`tool_choice: "any"` forces a tool call, instead of `required`.',

@@ -1,9 +1,9 @@
 import type { ProviderErrorBody } from "./error-body.ts";
 
-/** How vendors say something of the operator's account: by a code or type, or only in the message. */
+/** A vendor's way to report a problem of the operator's account: by a code or type, or only in the message. */
 interface Wording {
   readonly codes: ReadonlySet<string | undefined>;
-  /** At the beginning of the message, because further on it may quote the request. */
+  /** Matched at the beginning of the message, because later parts may quote the request. */
   readonly start: RegExp;
 }
 
@@ -32,8 +32,8 @@ const unknownModel: Wording = {
 };
 
 /**
- * Whether the provider does not have the model, or has it no more. Its name is the operator's: the client's name of it never goes
- * up. A model within a tool is the client's.
+ * Whether the provider does not have the model, or no longer has it. Only the deployment's model counts, which the
+ * operator named. A model within a tool is the client's choice.
  */
 export function isUnknownModel(error: ProviderErrorBody): boolean {
   return (error.param === undefined || error.param === "model") && says(unknownModel, error);

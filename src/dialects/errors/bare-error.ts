@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 
-/** What a provider says in bare JSON: an object, alone or in a list of one, as Google has it; null for other text. */
+/** A provider's error in bare JSON: an object, alone or in a list of one, as Google sends it; null for other text. */
 export function bareObjectIn(text: string): JsonObject | null {
   const value = tryParse(text);
   const body = Array.isArray(value) ? value[0] : value;

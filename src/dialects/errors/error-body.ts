@@ -3,7 +3,7 @@ import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { listOf } from "../json/json-fields.ts";
 import { bareObjectIn } from "./bare-error.ts";
 
-/** A provider's error, whatever its format. Safe to show to a client. */
+/** A provider's error in any format. Safe to show to a client. */
 export interface ProviderErrorBody {
   readonly message: string;
   readonly contextOverflow: boolean;
@@ -33,7 +33,7 @@ export function readErrorBody(status: number, contentType: string | null, text: 
   return describe(messageOf(body) ?? statusText(status), errorIn(body));
 }
 
-/** Ollama's message is the whole error of the llama-server behind it. Null for a message that is text. */
+/** Ollama's message is the complete error of the llama-server that it runs. Null for a plain message. */
 function wrappedIn(body: JsonObject): JsonObject | null {
   const message = messageOf(body);
   const inner = message?.startsWith("{") === true ? bareObjectIn(message) : null;
@@ -150,7 +150,7 @@ function complaintOf(entry: Json): string | null {
   return complaint === null || place === "" ? complaint : `${place}: ${complaint}`;
 }
 
-/** Anything else need not have a text: JSON may say what an object's `toString` is. */
+/** Any other value may have no text form: JSON can replace an object's `toString`. */
 function isStep(step: Json): boolean {
   return typeof step === "string" || typeof step === "number";
 }

@@ -15,8 +15,8 @@ const account =
 const client = /invalid_request|invalid_prompt|\b(?:400|413|422|1026|2013)\b/;
 
 /**
- * An error that a provider reported instead of an answer: in a stream, or as the body of a 200. Keeps the provider's
- * message where it may help the client, and what the provider says that it has used.
+ * An error that a provider reported instead of a response: in a stream, or as the body of a 200. Keeps the provider's
+ * message if it may help the client, and the usage that the provider reports.
  */
 export function reportedFailure(body: JsonObject, usageReader: UsageReader): GatewayError {
   return failedResponse(explainFailure(body), usageReader.usageIn(body), usageReader.readExtras(body));
@@ -49,7 +49,7 @@ function explainFailure(body: JsonObject): GatewayError {
   return new GatewayError("upstream_error", error.message);
 }
 
-/** The provider's answer violates its dialect. */
+/** The provider's response violates its dialect. */
 export function malformedResponse(what: string): GatewayError {
   return new GatewayError("upstream_error", `The provider sent an invalid response: ${what}.`);
 }
@@ -65,14 +65,14 @@ export function cutShort(): GatewayError {
 }
 
 /**
- * The provider reports a failed answer, or rejects the request, together with its usage. That is charged once, before the
- * client sees the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is
- * more than zero, there is no retry, because the client would pay twice.
+ * The provider reports a failed response, or rejects the request, together with its usage. The usage is charged once,
+ * before the client sees the failure, for every kind of response. If it is more than zero, there is no retry, because
+ * the client would pay twice.
  */
 export class FailedResponse extends GatewayError {
   /** Null if the provider reports only extras, and no tokens. */
   readonly usage: ReportedUsage | null;
-  /** What the provider reports in addition to tokens, in the response or in the event that reports the failure. */
+  /** Usage in addition to tokens, in the response or in the event that reports the failure. */
   readonly extras: ReportedExtras;
 
   constructor(failure: GatewayError, usage: ReportedUsage | null, extras: ReportedExtras) {
@@ -82,7 +82,7 @@ export class FailedResponse extends GatewayError {
   }
 }
 
-/** The failure with its reported usage; the failure itself if that says nothing. */
+/** The failure with its reported usage; the failure itself if it reports none. */
 export function failedResponse(
   failure: GatewayError,
   usage: ReportedUsage | null,
@@ -116,12 +116,12 @@ export function isBilled(failure: unknown): failure is FailedResponse {
   return hasTokens(failure.usage) || hasCalls(failure.extras);
 }
 
-/** Tools that the provider runs are billed by the call, whatever becomes of the answer. */
+/** Tools that the provider runs are billed by the call, even if the response fails. */
 function hasCalls({ calls = noCalls }: ReportedExtras): boolean {
   return Object.values(calls).some((count) => count > 0);
 }
 
-/** The provider reports a failed answer without details. */
+/** The provider reports a failed response without details. */
 export function unexplainedFailure(): GatewayError {
   return new GatewayError("upstream_error", "The provider reported a failed response.");
 }

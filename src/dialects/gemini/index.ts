@@ -12,7 +12,10 @@ const provider: ProviderDialect = {
   richness: 4,
   takesStopSequences: true,
   paths,
-  /** On the Gemini API only a whole request in the request may have instructions and tools; Vertex takes them directly. */
+  /**
+   * On the Gemini API, instructions and tools are accepted only within a complete `generateContentRequest`; Vertex
+   * accepts them directly.
+   */
   countTokens: {
     writeRequest: (body, target) => {
       const { contents, systemInstruction, tools, generationConfig } = body;

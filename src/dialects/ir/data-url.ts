@@ -1,6 +1,6 @@
 import type { IrBytes } from "./ir.ts";
 
-/** Media types come in any case and with parameters (`data:image/PNG;charset=utf-8;base64,…`). */
+/** Media types can be in any case and have parameters (`data:image/PNG;charset=utf-8;base64,…`). */
 const form = /^data:([^;,]*)(?:;[^,]*)?;base64,/i;
 
 /** Null if the text is not a base64 data URL. */

@@ -1,6 +1,6 @@
 import type { IrMessage, IrRequest } from "./ir.ts";
 
-/** Whether an image asks for more or less detail than usual. */
+/** Whether an image requests more or less detail than the default. */
 export function requestsImageDetail({ messages }: Pick<IrRequest, "messages">): boolean {
   return messages.some((message) =>
     message.blocks.some((block) =>

@@ -3,9 +3,9 @@ import type { ReportedUsage } from "../../base/usage/usage.ts";
 import type { IrWebSearch } from "./web-search.ts";
 
 /**
- * The intermediate form: a conversation, an answer and a stream independent of any wire format. It is modelled on
+ * The intermediate form: a conversation, a response and a stream independent of any wire format. It is modelled on
  * Messages, the dialect with the finest blocks: a turn is an ordered list of blocks, and tool results are blocks of a
- * user turn. What the dialects name differently has one name here.
+ * user turn. A concept that the dialects name differently has one name here.
  */
 
 // ——— Content ———
@@ -16,7 +16,7 @@ export type CacheControl = JsonObject;
 export interface IrText {
   readonly type: "text";
   readonly text: string;
-  /** Only of an answer, and only if there are any. */
+  /** Only in a response, and only if there are any. */
   readonly citations?: readonly IrCitation[];
   readonly cache?: CacheControl;
 }
@@ -89,14 +89,14 @@ interface IrParts {
 /** Content of a user turn or a tool result. */
 export type IrContent = IrText | IrImage | IrDocument | IrSearchResult;
 
-/** The model's explanation why it declines to answer. */
+/** The model's explanation why it declines to respond. */
 export interface IrRefusal {
   readonly type: "refusal";
   readonly text: string;
 }
 
 /**
- * How a provider recognises its own reasoning when it is replayed. It may only be sent to the provider that made it:
+ * How a provider recognizes its own reasoning when it is replayed. It may only be sent to the provider that issued it:
  * Anthropic rejects foreign signatures, OpenAI foreign ciphertexts. Clients of other dialects get it in an envelope
  * (reasoning-envelope.ts), which they return unchanged.
  */
@@ -114,7 +114,7 @@ export type ReasoningSignature =
   /** A chat provider's `reasoning_content`: it has no signature, but the provider expects the text back. */
   | {
       readonly maker: "chat";
-      /** OpenRouter's `reasoning_details`, which it expects back as they were. */
+      /** OpenRouter's `reasoning_details`, which it expects back unchanged. */
       readonly details?: JsonObject[];
     }
   | GoogleSignature;
@@ -229,7 +229,7 @@ export interface IrReasoningSettings {
   /** Messages' `thinking.type`; null if the client did not set it. */
   readonly thinking: "adaptive" | "enabled" | "disabled" | null;
   readonly budgetTokens: number | null;
-  /** Whether the client wants to see reasoning (as a summary); null if it did not say. */
+  /** Whether the client wants to see reasoning (as a summary); null if the request does not set this. */
   readonly visible: boolean | null;
   /** Responses' `reasoning.summary`: auto, concise, detailed. */
   readonly summary: string | null;
@@ -311,7 +311,7 @@ export interface IrResponse {
 
 // ——— Stream ———
 
-/** What is known of a block when it begins; the rest comes as deltas. */
+/** The start of a block; the rest arrives as deltas. */
 export type IrBlockHead =
   | { readonly type: "text" }
   | { readonly type: "refusal" }
@@ -323,7 +323,7 @@ export type IrBlockHead =
  * sends, and a writer gets them one after the other (block-order.ts). Every block ends before `finish`.
  */
 export type IrEvent =
-  /** First, once. `usage` if the provider already reports its input. */
+  /** First event, once. `usage` if the provider already reports its input. */
   | { readonly type: "start"; readonly usage: ReportedUsage | null }
   | { readonly type: "block_start"; readonly index: number; readonly block: IrBlockHead }
   /** Never empty. */
@@ -341,8 +341,8 @@ export type IrEvent =
       readonly citations?: readonly IrCitation[];
     }
   /**
-   * Cumulative: each replaces the one before. May come after `finish`. `isAlone`: the provider's event has nothing else that a client
-   * needs.
+   * Cumulative: each replaces the previous one. Can follow `finish`. `isAlone`: the provider's event has nothing else
+   * that a client needs.
    */
   | { readonly type: "usage"; readonly usage: ReportedUsage; readonly isAlone?: boolean }
   | { readonly type: "service_tier"; readonly tier: string }

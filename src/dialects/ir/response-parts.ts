@@ -36,12 +36,12 @@ export function unknownFinish(word: string): IrFinish {
   return { reason: "refusal", stopSequence: null, explanation };
 }
 
-/** The finish of a complete response whose server gives no reason. */
+/** The finish of a complete response whose server sends no reason. */
 export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
 /**
- * The event for figures that a stream reports. They include all output if they come with the finish or after it, or if every
- * piece comes with the usage up to it; such figures are charged as they are, however the stream breaks off.
+ * The event for usage that a stream reports. The usage includes all output if it comes with the finish or after it, or
+ * if every chunk comes with the usage up to it. Such usage is charged even if the stream breaks off.
  */
 export function usageEvent(
   usage: ReportedUsage,
@@ -59,7 +59,7 @@ export interface OpenBlock {
 
 /** Numbers the blocks of one stream, and emits their events. */
 export class BlockEmitter {
-  /** How many have begun. */
+  /** Number of blocks that have begun. */
   count = 0;
   readonly #emit: (event: IrEvent) => void;
 

@@ -10,14 +10,14 @@ import {
   quote,
 } from "./json-bytes.ts";
 
-/** Nothing that is read is nested more deeply. Also limits how often a part of the text is scanned. */
+/** No field that is read is nested more deeply. Also limits how often a part of the text is scanned. */
 const maxLevels = 16;
 
 const cut = Buffer.from("null");
 
 /**
- * JSON text without its largest parts: objects and lists become null until at most `max` values are left. Every member of an
- * object gets the same share of them, so that small members survive next to a large one, and a large one keeps its outer
+ * JSON text without its largest parts: objects and lists become null until at most `max` values are left. All members
+ * of an object get the same share, so that small members survive next to a large one, and a large one keeps its outer
  * levels. Null if nothing would be left, or if the text is not JSON.
  */
 export function dropLargestParts(bytes: Uint8Array, max: number): string | null {
@@ -87,7 +87,7 @@ class Cutter {
     this.#bytes = bytes;
   }
 
-  /** Shortens the parts of an object or list, so that `most` values are left in all of them. */
+  /** Shortens the parts of an object or list, so that at most `max` values are left in all of them. */
   shorten(parts: readonly Part[], max: number, levels: number): void {
     const share = fairShare(parts, max);
     for (const part of parts) if (part.values > share) this.#shortenOne(part, Math.floor(share), levels);
@@ -108,7 +108,7 @@ class Cutter {
   }
 }
 
-/** How many values each part may have, so that all have at most `most`: those that need less leave more to the others. */
+/** Distributes `max` values over the parts: those that need fewer leave more to the others. */
 function fairShare(parts: readonly Part[], max: number): number {
   const sizes = parts.map(({ values }) => values).sort((a, b) => a - b);
   let left = max;

@@ -146,7 +146,7 @@ export function hasMoreValues(
  */
 export const maxParsedValues = 50_000;
 
-/** How many values of a larger event are kept. */
+/** Maximum number of values that are kept of a larger event. */
 export const maxKeptValues = 10_000;
 
 /** Whether parsing a text would block the event loop for too long. */

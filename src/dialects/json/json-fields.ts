@@ -7,7 +7,7 @@ export function stringOf(value: Json | undefined): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A text that says something. */
+/** A non-empty text; else null. */
 export function nonEmpty(value: Json | undefined): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
@@ -49,7 +49,7 @@ export function stringsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : none;
 }
 
-/** Nothing, or what servers in Go write for nothing: an empty value, also within objects. */
+/** An empty value, as servers in Go write it, also within objects. */
 export function isZero(value: Json | undefined): boolean {
   if (isObject(value)) return Object.values(value).every(isZero);
   return value === undefined || value === null || value === "" || value === 0 || value === false;

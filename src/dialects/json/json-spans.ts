@@ -45,7 +45,10 @@ export interface Member {
   readonly commaAfter: number;
 }
 
-/** What the gateway reads and may set. With a duplicate, a provider could read another value than the one checked here. */
+/**
+ * Members that the gateway reads and can set. With a duplicate, a provider could read a different value than the one
+ * checked here.
+ */
 export const governedNames = [
   "n",
   "model",

@@ -12,7 +12,7 @@ for (const byte of Buffer.from('"\\/bfnrt')) escapable[byte] = 1;
 
 /** Filled in while the end of a string is searched for. */
 export interface TextMeasure {
-  /** By how many bytes the escapes are longer than the text they encode. */
+  /** Number of bytes by which the escapes are longer than the text they encode. */
   escapeBytes: number;
 }
 
@@ -64,7 +64,7 @@ function isPlain(byte: number): boolean {
   return byte !== quote && byte !== backslash && byte >= 0x20;
 }
 
-/** How many bytes of text the escape at this backslash encodes. */
+/** Number of bytes of text that the escape at this backslash encodes. */
 function escapedAt(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1] ?? 0;
   if (escapable[letter] === 1) return 1;

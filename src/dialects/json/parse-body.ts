@@ -7,7 +7,7 @@ import { type TruncatedJson, truncateStrings } from "./truncate-strings.ts";
 export interface ParsedBody {
   /** The body; its long strings may be truncated (truncate-strings.ts). */
   readonly truncated: JsonObject;
-  /** How many bytes of text were cut; 0 if nothing was truncated. */
+  /** Number of bytes of text that were cut; 0 if nothing was truncated. */
   readonly cutBytes: number;
   readonly spans: JsonSpans;
   /** Members of all objects, at every level. A duplicate name counts twice. */
@@ -40,7 +40,7 @@ export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
   return truncateStrings(bytes, maxDepth);
 }
 
-/** Nothing truncated. `scanTopLevel` has seen an opening brace, so a successful parse gives an object. */
+/** Parses without truncating. `scanTopLevel` has seen an opening brace, so a successful parse returns an object. */
 export function parseWhole(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes);
   try {

@@ -2,7 +2,7 @@ import type { Json } from "../../base/json.ts";
 import { skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
-/** What to set, by name; `undefined` removes the member. */
+/** The members to set, by name; `undefined` removes the member. */
 export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined };
 
 /** Changes to any members of the top-level object; `undefined` removes one. */
@@ -15,7 +15,7 @@ export interface Edit {
   readonly text: string | readonly Uint8Array[];
 }
 
-/** The body with some members set or removed. All other bytes stay as they are. */
+/** The body with some members set or removed. All other bytes stay unchanged. */
 export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Uint8Array {
   return isNothing(changes) ? bytes : patchMembers(bytes, changes, spans);
 }
@@ -29,7 +29,7 @@ export function patchedPieces(
   return editedPieces(bytes, editMembers(spans, changes));
 }
 
-/** As for most bodies. Allocates nothing, which listing the names would. */
+/** True for most bodies. Does not allocate, unlike listing the names. */
 function isNothing(changes: BodyChanges): boolean {
   for (const _ in changes) return false;
   return true;

@@ -40,7 +40,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Truncating a smaller body saves nothing, and a translated one has to be parsed whole anyway. */
+/** Truncating a smaller body saves nothing, and a translated one has to be parsed completely anyway. */
 const smallestBody = 8 * 1024;
 
 /** Longer than any string that has a meaning in a dialect. */

@@ -8,18 +8,18 @@ import type { SseFrame } from "../sse/sse.ts";
 import { addReported } from "../usage/reported-usage.ts";
 import type { MeteredFigures } from "./route.ts";
 
-/** What the events of a route's streams mean. */
+/** The meaning of the events of a route's streams. */
 export interface DoneEvents {
-  /** The types of those that end a result, and have its figures. */
+  /** Types of the events that end a result, and report its usage. */
   readonly done: readonly string[];
-  /** How many results were requested. A provider can return fewer. */
+  /** Number of requested results. A provider can return fewer. */
   readonly results: number;
   read(event: JsonObject): MeteredFigures;
-  /** What a stream that has begun costs for the results that it breaks off before; `bytes` have come of it. */
+  /** The usage of results that a stream breaks off before completing; `bytes` of it have arrived. */
   unfinished(missing: number, bytes: number): MeteredFigures;
 }
 
-/** Streams of named events, of which the last ones have the usage: one of all, or as many as there are results one of each. */
+/** Reads streams of named events whose last events report usage: one for the whole response, or one for each result. */
 export class DoneReader extends StreamReader {
   override readonly missingEnd = "";
   readonly #events: DoneEvents;
@@ -73,7 +73,7 @@ export class DoneReader extends StreamReader {
     this.emit({ type: "end" });
   }
 
-  /** What it costs if it breaks off here. */
+  /** The usage if the stream breaks off now. */
   #unfinished(): MeteredFigures {
     const rest = this.#events.unfinished(this.#missing, this.#bytes);
     return this.#found === null ? rest : sumOf(this.#found, rest);

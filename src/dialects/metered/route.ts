@@ -15,17 +15,17 @@ import type { ClientDialectName, ProviderDialectName } from "../registry.ts";
 export const meteredDialect = "chat";
 
 /**
- * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is
- * a route's own is said here. All of it is functions of bodies, because large ones are read on another thread.
+ * A route whose response is metered. gateway/metered admits, reserves, calls, charges and responds for all of them;
+ * this has the parts that differ. All members are functions of bodies, because large bodies are read on another thread.
  */
 export interface MeteredRoute {
-  /** Below the origin. The first one is documented. */
+  /** Paths below the origin. The first one is documented. */
   readonly paths: readonly [string, ...string[]];
   readonly operation: ClientOperation;
   readonly switchedBy: RouteSwitch;
-  /** What a model has to serve. */
+  /** The use that a model has to serve. */
   readonly use: ModelUse;
-  /** Its name in the GenAI conventions. */
+  /** The operation's name in the GenAI conventions. */
   readonly tracedAs: string;
   readonly requestSchema: TSchema;
   /** Set if inputs can be token ids: their maximum number, which the hold and the provider limit. */
@@ -40,7 +40,10 @@ export interface MeteredRoute {
   readonly ownFields?: readonly string[];
   /** How providers are called, by the vendors' names for their formats. */
   readonly formats: Readonly<Record<string, MeteredFormat>>;
-  /** How a stream of it is read; absent if it never streams. A stream that a client leaves is charged for what was produced. */
+  /**
+   * Reads a stream; absent if the route never streams. If a client disconnects from a stream, the produced part is
+   * charged.
+   */
   readonly streams?: MeteredStreams;
   /** Whether a request asks for a stream, if not by `stream`. */
   isStreamed?(body: JsonObject): boolean;
@@ -48,7 +51,7 @@ export interface MeteredRoute {
   readonly outlivesClient?: true;
   /** Responses can also be audio or plain text. */
   readonly returnsAnyType?: true;
-  /** Responses of such types are relayed as they arrive. Their cost depends on the request alone. */
+  /** Responses of these types are relayed as they arrive. Their cost depends only on the request. */
   readonly relaysBytes?: true;
   /** Requests can be forms with files, with the fields of the schema. Absent if they are always JSON. */
   readonly takesForms?: FormFields;
@@ -61,7 +64,7 @@ export interface MeteredRoute {
   demand(request: RouteBody, model: MeteredModel): MeteredDemand;
   /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
   split?(body: JsonObject, maxInputs: number): readonly JsonObject[];
-  /** How many inputs a body has that are answered one by one; null if it does not say. Absent if they are not. */
+  /** Number of inputs of a body that are processed one by one; null if the body has no list. Absent if inputs are not processed separately. */
   countInputs?(body: JsonObject): number | null;
   /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
   texts?(body: JsonObject): readonly string[];
@@ -69,13 +72,13 @@ export interface MeteredRoute {
   writeEnd?(usage: Usage): string;
 }
 
-/** What the fields of a form are. Others may be objects or lists, written as JSON. */
+/** Types of a form's fields. Other fields can be objects or lists, written as JSON. */
 export interface FormFields {
   readonly numbers: readonly string[];
   readonly texts: readonly string[];
 }
 
-/** A file of a form, as far as it is looked at. */
+/** A file of a form, with the parts of it that are inspected. */
 export interface FormFile {
   readonly field: string;
   readonly bytes: number;
@@ -89,11 +92,11 @@ export interface MeteredStreams {
   /** The dialect whose events it has; absent if no dialect has such events. */
   readonly dialect?: ClientDialectName;
   createReader(requested: RequestedForm): StreamReader;
-  /** Streams only report their usage where `stream_options` asks for it. */
+  /** Streams report their usage only if `stream_options` requests it. */
   readonly takesUsageOption?: true;
 }
 
-/** What a demand depends on besides the request. */
+/** Facts besides the request that a demand depends on. */
 export interface MeteredModel {
   readonly priced: PricedNames;
   /** A cheap estimate of all texts of the request, in tokens. */
@@ -101,17 +104,17 @@ export interface MeteredModel {
   /** A cheap estimate of one text, in tokens. */
   estimateText(text: string): number;
   readonly limits: PublishedLimits;
-  /** The most tokens of one image; null if that is not known. */
+  /** Maximum tokens of one image; null if unknown. */
   readonly imageTokensMax: number | null;
   readonly files: readonly FormFile[];
   /** The formats of all providers that can serve the request. */
   readonly formats: readonly MeteredFormat[];
 }
 
-/** A request's body, read as far as it is needed. */
+/** A request's body, parsed as far as needed. */
 export interface RouteBody {
   readonly bytes: Uint8Array;
-  /** Without the rest of its long texts. */
+  /** The body with long texts truncated. */
   readonly truncated: JsonObject;
   /** The whole body, parsed on first use. */
   readonly body: JsonObject;
@@ -126,12 +129,12 @@ export interface ForeignTokens {
   withTexts(texts: readonly string[]): JsonObject;
 }
 
-/** What a request may use. */
+/** The maximum that a request can use. */
 export interface MeteredDemand {
   /** Tokens at most. */
   readonly input: number;
   readonly output: number;
-  /** It is counted in tokens, which keys with a token budget pay. */
+  /** Whether it is counted in tokens, so that token-budget keys can pay for it. */
   readonly isInTokens: boolean;
   /** The input is an estimate, and higher than the real count. */
   readonly canBeCounted: boolean;
@@ -143,7 +146,7 @@ export interface MeteredDemand {
   readonly bounds?: Quantities;
 }
 
-/** What a free route reserves: nothing. */
+/** The demand of a free route: nothing. */
 export const freeOfUnits: MeteredDemand = {
   input: 0,
   output: 0,
@@ -153,7 +156,7 @@ export const freeOfUnits: MeteredDemand = {
   certain: {},
 };
 
-/** Above what any provider takes at once; as many are parsed in a few milliseconds. */
+/** More than any provider accepts at once; this many are parsed in a few milliseconds. */
 export const maxTokenIds = 400_000;
 
 /** The deployment's model as a format sees it. */
@@ -164,68 +167,71 @@ export interface FormatTarget {
   readonly quirks: readonly Quirk[];
 }
 
-/** How one kind of provider is called. Either the client's body passes through with some members changed, or another is written. */
+/**
+ * How one kind of provider is called: the client's body passes through with some members changed, or a new body is
+ * written.
+ */
 export interface MeteredFormat {
-  /** Whose addresses, headers and errors the provider has. */
+  /** The dialect whose URLs, headers and errors the provider uses. */
   readonly dialect: ProviderDialectName;
   /** The name of the request within the dialect's addresses. */
   method(target: FormatTarget): string;
-  /** The most inputs of one call; absent if that is the provider's own affair. */
+  /** Maximum inputs of one call; absent if the provider limits them itself. */
   maxInputs?(target: FormatTarget): number;
-  /** It takes the ids of OpenAI's tokens. */
+  /** It accepts the ids of OpenAI's tokens. */
   readonly takesTokenIds?: true;
   /** Members to change besides `model`. */
   changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
   /** Writes a body of the provider's own kind. Dropped fields of the client's body are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
-  /** Reads an answer that the client gets as it is; null if it has to be rewritten. */
+  /** Reads a response that the client gets unchanged; null if it has to be rewritten. */
   pass?(answer: MeteredResponse, requested: RequestedForm): MeteredReading | null;
-  /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
+  /** Passing a response needs a full parse, which takes long if it has many values; else only an outline is parsed. */
   readonly parsesWhole?: true;
   /** Reads all responses, and writes the client's. Absent if responses always pass. Throws `upstream_error` for an invalid one. */
   read?(answers: readonly MeteredResponse[], requested: RequestedForm): MeteredReading;
 }
 
-/** A request of OpenAI's shape, whose answer passes. */
+/** A request of OpenAI's form, whose response passes through. */
 export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pass"]>): MeteredFormat {
   return { dialect: meteredDialect, method: () => method, pass };
 }
 
-/** A provider's answer to one call. */
+/** A provider's response to one call. */
 export interface MeteredResponse {
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;
-  /** Null if the provider has not said it. */
+  /** Null if the provider does not report it. */
   readonly contentType: string | null;
   /** The number of inputs; null if unknown. */
   readonly inputs: number | null;
 }
 
-/** What the form of the client's answer depends on. Plain data. */
+/** The requested form of the client's response. Plain data. */
 export interface RequestedForm {
   /** The id of the requested model. */
   readonly model: string;
   /** The client's body; its long texts may be missing. */
   readonly body: JsonObject;
   readonly files: readonly FormFile[];
-  /** What the hold was made for. */
+  /** The amounts that the hold was created for. */
   readonly held: { readonly input: number; readonly output: number };
-  /** The names of prices that it is charged by. */
+  /** The names of the prices that can charge the request. */
   readonly priced: readonly string[];
 }
 
 export type MeteredFigures = Pick<MeteredReading, "usage" | "extras">;
 
-/** An answer for the client, and what was used. */
+/** A response for the client, and the usage. */
 export interface MeteredReading {
-  /** The answer up to its usage; null if the client gets the provider's own bytes. */
+  /** The response up to its usage; null if the client gets the provider's own bytes. */
   readonly written: string | null;
   /** Null if the provider has reported none. */
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras;
-  /** What the model wrote, for a count where no usage was reported; absent if it writes nothing. */
+  /** Text that the model wrote, to be counted if no usage was reported; absent if it writes none. */
   readonly produced?: string;
-  /** How many answers were written for each that is shown, such as by `best_of`; 1 if absent. */
+  /** Number of choices generated for each one returned, e.g. by `best_of`; 1 if absent. */
   readonly writtenTimes?: number;
 }

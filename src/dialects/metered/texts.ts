@@ -9,7 +9,7 @@ const maxCountedBytes = 4 * 1024 * 1024;
 /** Two units of UTF-16 that are one character. */
 const pairs = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-/** Code points, whatever the texts are stored in. Iterating over them would take much longer. */
+/** Counts code points in any encoding of the texts. Iterating over them would take much longer. */
 export function countCharacters({ bytes }: RouteBody, textsOf: () => readonly string[]): number {
   if (bytes.length > maxCountedBytes) {
     throw invalidRequest(
@@ -34,7 +34,7 @@ export const textsOrTokenIds = Type.Union(
   { description: "A text, a list of texts, or token ids." },
 );
 
-/** What is valid by this schema, as a list. */
+/** A value that the schema allows, as a list. */
 export function listed(sent: Json): readonly (string | readonly number[])[] {
   if (!Array.isArray(sent)) return [sent as string];
   return typeof sent[0] === "number" ? [sent as number[]] : (sent as (string | number[])[]);

@@ -2,10 +2,10 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 
 /**
- * What a field changes about a call beyond its tokens at the model's price. `routing`: another model or another host answers
- * than the one that was checked and priced. `template`: instructions and tools that are kept elsewhere. `storage`: what is
- * kept for the account, and billed by the hour. `agents`: the model starts others. `tool`: the provider runs something.
- * `data`: the provider reads what only the operator may read.
+ * The effect of a field on a call beyond its tokens at the model's price. `routing`: a different model or host responds
+ * than the one that was checked and priced. `template`: instructions and tools that are stored elsewhere. `storage`:
+ * data stored for the account, and billed by the hour. `agents`: the model starts others. `tool`: the provider runs
+ * something. `data`: the provider reads data that only the operator may read.
  */
 export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool" | "data";
 
@@ -33,7 +33,7 @@ export interface BilledField {
   readonly effect: BilledEffect;
   /** The tool that it turns on, where there is a price for it. */
   readonly tool?: HostedToolName;
-  /** What turns it off, where the vendor has a switch for that within the field. */
+  /** The value that turns it off, if the vendor has a switch within the field. */
   readonly off?: readonly [member: string, value: Json];
   /** A common word, which may be the caller's own in options that no dialect defines. */
   readonly isCommon?: true;
@@ -42,9 +42,9 @@ export interface BilledField {
 const search = { effect: "tool", tool: "web_search" } as const;
 
 /**
- * Every field of a request that decides on cost or on who answers, tiers and audio apart. It counts at the top of a body and in
- * `extra_body`, and within options that no dialect defines unless it is a common word. What is in no table passes, so a field
- * that a vendor adds belongs here; docs/reference/billable-features.md has the same list.
+ * Every field of a request that affects the cost or who responds, except tiers and audio. It counts at the top level of
+ * a body and in `extra_body`, and, unless it is a common word, within options that no dialect defines. Fields that are
+ * in no table pass, so a new vendor field belongs here; docs/reference/billable-features.md has the same list.
  */
 export const billedFields: readonly BilledField[] = [
   { name: "models", vendors: ["OpenRouter"], effect: "routing", isCommon: true },
@@ -118,7 +118,7 @@ export function googleField(name: string): BilledField | null {
   return { ...known, name: `${googleOptions}.${name}`, vendors: ["Google"], effect };
 }
 
-/** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */
+/** Whether a value of the field requests anything. For tools and agents `{}` does, because they need no settings. */
 export function isRequested({ name, effect, off }: BilledField, value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
   // The texts or tokens of a completion, not a template.

@@ -11,19 +11,19 @@ import {
 
 /**
  * The names that the gateway reads, prices, changes or rejects. Providers differ in how they match names: those written
- * in Go ignore case and use the last match, so `{"model":"a","Model":"b"}` would be checked here as one model and
- * answered there by another. A name that only looks like a governed one is rejected where such a provider may get it.
+ * in Go ignore case and use the last match, so `{"model":"a","Model":"b"}` would be checked here as one model and run
+ * there as another. A name that only looks like a governed one is rejected if such a provider may get it.
  */
 
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
 export const mergedMember = "extra_body";
 
-/** Names for the size of an image, besides `size`, on servers with OpenAI's API. */
+/** Names for the size of an image, in addition to `size`, on servers with OpenAI's API. */
 export const imageSizeNames: readonly string[] = [
   ...["resolution", "image_size", "image_config", "aspect_ratio", "width", "height"],
 ];
 
-/** Names for the number of images, besides `n`. */
+/** Names for the number of images, in addition to `n`. */
 export const imageCountNames: readonly string[] = [
   ...["batch_size", "num_images", "num_outputs", "num_images_per_prompt", "number_of_images", "samples"],
 ];
@@ -48,10 +48,10 @@ const topLevelNames: readonly string[] = [
 const nestedNames: readonly string[] = dialects.flatMap(({ nested }) => nested);
 
 /**
- * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `options`: the dialect or the provider,
- * which may have options that cost. `google`: Google, all of whose options may. `labels`: the caller, but the values are the
- * dialect's again. `caller`: the caller, at all levels below too, such as a tool's JSON schema, where `Type` and `ID` are
- * ordinary names.
+ * Who defines the names of an object. `top`: the body itself. `dialect`: the dialect. `options`: the dialect or the
+ * provider, which may have options that cost. `google`: Google, all of whose options may cost. `labels`: the caller,
+ * but the values are again the dialect's. `caller`: the caller, at all deeper levels too, such as a tool's JSON schema,
+ * where `Type` and `ID` are ordinary names.
  */
 export type Place = "top" | "dialect" | "options" | "google" | "labels" | "caller";
 
@@ -175,8 +175,9 @@ function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null
 const maxGovernedLength = Math.max(...[...topLevelNames, ...nestedNames].map(({ length }) => length));
 
 /**
- * Null if the name cannot be a governed one, which is known at its first character that does not become a plain letter,
- * and once it is longer than the longest of them. A client may send 100,000 names that are costly to fold as a whole.
+ * Null if the name cannot be a governed one, which is clear at the first character that does not fold to a plain
+ * letter, and when it is longer than the longest of them. A client may send 100,000 names that are costly to fold
+ * completely.
  */
 function foldToAscii(name: string): string | null {
   let folded = "";

@@ -2,8 +2,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { isZero, nonEmpty, objectOf } from "../json/json-fields.ts";
 
 /**
- * What a call, a fragment of one or a choice says of a custom tool; null if it is about a function. Servers in Go write both,
- * with empty values in the one that is not meant, so the one that has a name counts, or else the one that says something.
+ * The custom tool in a call, a fragment of one or a choice; null if it is about a function. Servers in Go write both,
+ * with empty values in the unused one, so the one with a name counts, or else the one that is not empty.
  */
 export function customPart(part: JsonObject): JsonObject | null {
   const custom = objectOf(part["custom"]);

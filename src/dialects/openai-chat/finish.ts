@@ -44,7 +44,7 @@ const reasons = tableOf<FinishReason | "failure">({
   malformed_function_call: "failure",
 });
 
-/** How reasons that are failures begin. */
+/** Prefixes of reasons that are failures. */
 export const failureMarks = Object.keys(reasons)
   .filter((known) => reasons[known] === "failure")
   .map((known) => `"${known}`);

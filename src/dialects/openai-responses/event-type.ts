@@ -5,7 +5,7 @@ import { scanObject } from "../json/json-spans.ts";
 /** Nearly all servers write it first. */
 const typeFirst = '{"type":"';
 
-/** What an event says that it is; undefined if it does not. It is not parsed: the event may have a whole response in it. */
+/** The type that an event declares; undefined if none. The event is not parsed: it may contain a whole response. */
 export function eventType(event: string): Json | undefined {
   if (event.startsWith(typeFirst)) return event.slice(typeFirst.length, event.indexOf('"', typeFirst.length));
   const bytes = Buffer.from(event);

@@ -174,7 +174,10 @@ export const openAiResponses = { client, provider, requests };
 
 const encryptedReasoning = "reasoning.encrypted_content";
 
-/** Without its ciphertext, reasoning would be lost to the conversation once the provider keeps none of it. */
+/**
+ * Requests the ciphertext of reasoning, which would otherwise be lost to the conversation, because the provider stores
+ * none.
+ */
 function statelessChanges({ include }: JsonObject, mayReason: boolean): BodyChanges {
   const included = listOf(include);
   if (!mayReason || included.includes(encryptedReasoning)) return { store: false };

@@ -12,7 +12,7 @@ export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
 }
 
 /**
- * Reads a provider's reasoning. Its signature is kept as it is, even if it looks like an envelope: the provider may be
+ * Reads a provider's reasoning. Its signature stays unchanged, even if it looks like an envelope: the provider may be
  * another Sluice. Open models have their reasoning in `content`.
  */
 export function readReasoning(item: JsonObject): IrReasoning[] {

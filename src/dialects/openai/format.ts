@@ -3,7 +3,7 @@ import { reject } from "../contract/field-decisions.ts";
 import type { IrFormat } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
 
-/** The requested format. Chat has the schema in an object of its own, Responses next to the type. */
+/** The requested format. Chat has the schema in a separate object, Responses next to the type. */
 export function readFormat(
   format: JsonObject | null,
   path: string,

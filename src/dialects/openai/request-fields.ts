@@ -14,13 +14,13 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
   return pickHeaders(names, client);
 }
 
-/** Without another dialect's headers, which a translated request may have. */
+/** Removes another dialect's headers, which a translated request may have. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
   if (forwarded === noHeaders) return noHeaders;
   return pickHeaders(names, { get: (name) => forwarded[name] ?? null });
 }
 
-/** OpenAI answers 400 to longer values. */
+/** OpenAI returns 400 for longer values. */
 const maxChars = 64;
 
 /**

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "../../base/json.ts";
 
-/** More than any real answer has. */
+/** More than any real response has. */
 const maxIds = 1000;
 
 const deepestLevel = 32;
@@ -9,8 +9,8 @@ const deepestLevel = 32;
 const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
 
 /**
- * Collects the ids in a provider's answer that a later request may refer to: of the response, its items, its conversation,
- * and the containers and files of its tools. Ids in the part that only echoes the request do not count.
+ * Collects the ids in a provider's response that a later request can refer to: of the response, its items, its
+ * conversation, and the containers and files of its tools. Ids in the part that only echoes the request do not count.
  */
 export class IdCollector {
   readonly all: string[] = [];
@@ -23,7 +23,7 @@ export class IdCollector {
     if (isObject(thing)) this.add(thing["id"]);
   }
 
-  /** Ignores what is nested more deeply than in any real answer. */
+  /** Ignores values that are nested more deeply than in any real response. */
   addWithin(value: Json, levelsLeft = deepestLevel): void {
     if (levelsLeft === 0) return;
     if (Array.isArray(value)) {

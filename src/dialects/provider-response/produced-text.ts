@@ -1,6 +1,6 @@
 /**
  * A growing string is a rope, and a slice of the provider's text keeps all of that text alive: a word costs the memory
- * of its whole event. So the rope is flattened now and then; an answer of 24,000 characters then takes 53 KB instead
+ * of its whole event. So the rope is flattened periodically; a response of 24,000 characters then takes 53 KB instead
  * of 1.3 MB.
  */
 const maxLooseChars = 512;

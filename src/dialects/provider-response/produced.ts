@@ -22,7 +22,7 @@ const written = new Set([
 /** Tool results and quoted sources. */
 const quoted = new Set(["annotations", "citations", "results", "output", "outputs", "sources"]);
 
-/** What a call does: all of it was written by the model, such as the words of a command. */
+/** Fields with a call's actions, all of which the model wrote, such as the words of a command. */
 const acted = new Set(["action", "actions", "operation"]);
 /** Names of things, and not what the model wrote. */
 const labels = new Set(["type", "id"]);
@@ -30,10 +30,10 @@ const labels = new Set(["type", "id"]);
 /** Encrypted reasoning takes 5 to 6 characters a token, and there is an envelope around it. So this counts too little. */
 export const encryptedCharsPerToken = 16;
 
-/** What an image counts for until the provider reports its tokens: Google bills 1,290 for one. */
+/** Stands for an image until the provider reports its tokens: Google bills 1,290 for one. */
 export const encryptedCharsPerImage = 1290 * encryptedCharsPerToken;
 
-/** All text that the model wrote in an answer or a part of one, wherever a provider puts it. */
+/** All text that the model wrote in a response or a part of one, in any provider's format. */
 export function writtenText(value: Json | undefined): string {
   let text = "";
   if (Array.isArray(value)) {
@@ -49,8 +49,9 @@ export function writtenText(value: Json | undefined): string {
 }
 
 /**
- * The text that an event of a stream adds in any dialect's form, or in a server's own, whose events have no types. A provider that streams in
- * another dialect than it was asked in is passed on until its stream fails, and what the client has read of it is not free.
+ * The text that an event of a stream adds, in any dialect's form, or in a server's own form, whose events have no
+ * types. A provider that streams in another dialect than requested is passed on until its stream fails, and the text
+ * that the client read is not free.
  */
 export function streamedText(event: JsonObject): string {
   const { type, delta, choices, candidates } = event;
@@ -80,7 +81,7 @@ function allText(value: Json | undefined): string {
     .join("");
 }
 
-/** All text in the events of a whole answer. */
+/** All text in the events of a non-streaming response. */
 export function producedBy(events: readonly IrEvent[]): string {
   let produced = "";
   for (const event of events) {

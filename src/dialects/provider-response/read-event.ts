@@ -4,32 +4,35 @@ import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
 import type { IrEvent } from "../ir/ir.ts";
 
 /**
- * What a reader finds in a provider's stream: the events of the answer, which are translated, and what has to be charged, remembered
- * or decided, whether or not the stream is translated.
+ * A reader's findings in a provider's stream: the events of the response, which are translated, and what has to be
+ * charged, remembered or decided, whether or not the stream is translated.
  */
 export type ReadEvent =
   | IrEvent
   /**
-   * Everything that the model has written in one of the provider's events, in a block of the answer or not. `encryptedChars`: the
-   * length of reasoning that only the provider can read, and what images count for.
+   * All text that the model wrote in one of the provider's events, whether or not it is in a block of the response.
+   * `encryptedChars`: the length of reasoning that only the provider can read, and the length that stands for images.
    */
   | { readonly type: "written"; readonly text: string; readonly encryptedChars: number }
-  /** The last text is complete. `isLast`: so is the answer, and only its usage and its end may follow. */
+  /** The last text is complete. `isLast`: the response is complete too, and only its usage and its end can follow. */
   | { readonly type: "text_end"; readonly isLast: boolean }
   /** Tiers, calls of hosted tools and audio. Each replaces the one before. */
   | { readonly type: "extras"; readonly extras: ReportedExtras }
   /** Ids that a later request can refer to: all so far. `ended`: the ids in a response that this event contains whole. */
   | { readonly type: "issued"; readonly ids: readonly string[]; readonly ended?: EndedIds | null }
-  /** What a stream that is not charged by running totals costs if it breaks off here, or in all. */
+  /** The usage so far, or in total, of a stream that is not charged by running totals. */
   | {
       readonly type: "cost";
       readonly usage: ReportedUsage | null;
       readonly extras: ReportedExtras;
       readonly isFinal: boolean;
     }
-  /** The provider reports that the answer has failed. Nothing after it counts. */
+  /** The provider reports that the response has failed. Nothing after it counts. */
   | { readonly type: "failure"; readonly failure: GatewayError }
-  /** The answer cannot be translated. A client of the same dialect gets the event as it is. `text`: data that is not JSON. */
+  /**
+   * The response cannot be translated. A client of the same dialect gets the event unchanged. `text`: data that is not
+   * JSON.
+   */
   | { readonly type: "unreadable"; readonly error: GatewayError; readonly text: string }
   /** The stream has ended properly. */
   | { readonly type: "end" };
@@ -41,7 +44,10 @@ export interface EndedIds {
   readonly items: readonly string[];
 }
 
-/** The events of the answer. Throws why it has failed, or cannot be translated, once what came before has been taken. */
+/**
+ * The events of the response. After the events before a failure have been consumed, throws the reason why it failed or
+ * cannot be translated.
+ */
 export function* answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
   for (const event of events) {
     switch (event.type) {

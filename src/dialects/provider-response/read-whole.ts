@@ -6,8 +6,8 @@ import { answerIn } from "./read-event.ts";
 import type { StreamReader } from "./stream-reader.ts";
 
 /**
- * Reads a whole answer by the events of a stream that say the same. `usage`: what is reported of all of it, if the events say only a
- * part of that. Throws why it has failed.
+ * Reads a non-streaming response as the equivalent events of a stream. `usage`: the usage of all of it, if the events
+ * report only a part. Throws the reason if it has failed.
  */
 export function readAsStream(
   reader: StreamReader,
@@ -25,7 +25,7 @@ export function readAsStream(
   return withUsage(answer, usage === undefined ? reported : usage);
 }
 
-/** The events of a whole answer, whose usage is known from the first on. */
+/** The events of a non-streaming response, whose usage is known from the start. */
 export function withUsage(events: readonly IrEvent[], usage: ReportedUsage | null): readonly IrEvent[] {
   return events.flatMap((event): readonly IrEvent[] => {
     if (event.type === "start") return [{ type: "start", usage }];

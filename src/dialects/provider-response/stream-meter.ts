@@ -8,33 +8,36 @@ import { answerIn, type EndedIds, type ReadEvent } from "./read-event.ts";
 
 const noIds: readonly string[] = [];
 
-/** What is known of a stream from what its reader has found so far: what it costs, and how far it has got. */
+/** The state of a stream, from its reader's findings so far: its cost and its progress. */
 export class StreamMeter {
   /** Ids of the provider's resources that a later request can refer to. */
   issued = noIds;
-  /** The ids in a response that the last event contains whole, so that it can be stored as it is. */
+  /** The ids in a response that the last event contains completely, so that it can be stored unchanged. */
   endedIds: EndedIds | null = null;
-  /** The most output that figures have reported so far. */
+  /** The highest output reported so far. */
   reportedOutput = 0;
   /** The length of all reasoning so far that only its provider can read, and of images. They are content, too. */
   encryptedChars = 0;
-  /** The stream has announced its answer. */
+  /** Whether the stream has announced its response. */
   hasBegun = false;
   /** The last text is complete, and none has followed it: only the end and the usage can be missing. */
   hasEndedText = false;
-  /** The answer is complete, although its stream may not have ended. */
+  /** Whether the response is complete, although its stream may not have ended. */
   isComplete = false;
   ended = false;
-  /** Why the provider's stream failed, or null. What came before the failure, even in the same read, is delivered and charged. */
+  /**
+   * Why the provider's stream failed, or null. The part before the failure, even in the same read, is delivered and
+   * charged.
+   */
   failure: GatewayError | null = null;
   readonly #produced = new ProducedText();
   #hasContent = false;
-  /** Nothing of a stream's content could be translated yet. */
+  /** Whether no content of the stream could be translated yet. */
   #isUntranslated = false;
   #reported: ReportedUsage | null = null;
-  /** Figures have come that include the output up to them. */
+  /** Whether usage was reported that includes the output up to it. */
   #hasFigures = false;
-  /** Text came after the last figures, which therefore cannot include it. */
+  /** Whether text followed the last reported usage, which therefore cannot include it. */
   #areFiguresOutdated = false;
   #extras: ReportedExtras | null = null;
   #tiers: Tiers | null = null;
@@ -102,7 +105,9 @@ export class StreamMeter {
     else if (hasText) this.#areFiguresOutdated = true;
   }
 
-  /** Takes the same, and yields the answer in it, with the usage so far. Throws what is wrong with it. */
+  /**
+   * Adds the events and yields the events of the response, with the usage so far. Throws the reason if the response fails.
+   */
   *answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
     const isFirst = !this.#hasContent;
     this.add(events);
@@ -113,7 +118,7 @@ export class StreamMeter {
     }
   }
 
-  /** Content has come of which nothing is counted. */
+  /** Marks that content has arrived that is not counted. */
   addUncounted(): void {
     this.#hasContent = true;
   }
@@ -123,8 +128,8 @@ export class StreamMeter {
   }
 
   /**
-   * The provider's usage for the whole answer, or for its failure; null until it has reported that. If output followed the last
-   * figures, the output is marked as doubtful.
+   * The provider's usage for the whole response, or for its failure; null until it is reported. If output followed the
+   * last reported usage, the output is marked as doubtful.
    */
   get usage(): ReportedUsage | null {
     if (this.failure instanceof FailedResponse) return this.failure.usage;
@@ -132,14 +137,14 @@ export class StreamMeter {
     return this.#hasFigures && isFinal ? this.partialUsage : null;
   }
 
-  /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
+  /** The latest usage reported, for a stream that breaks off now. The actual output may be higher. */
   get partialUsage(): ReportedUsage | null {
     if (this.#reported === null || !this.#areFiguresOutdated) return this.#reported;
     const { isUpToDate: _, ...outdated } = this.#reported;
     return { ...outdated, isOutputDoubtful: true };
   }
 
-  /** What the provider has reported in addition to tokens; null if it has reported nothing. */
+  /** Usage in addition to tokens; null if none was reported. */
   get extras(): ReportedExtras | null {
     const failed = this.failure instanceof FailedResponse ? this.failure.extras : null;
     if (this.#tiers === null && failed === null) return this.#extras;

@@ -9,19 +9,19 @@ import type { ReadEvent } from "./read-event.ts";
 const nothing: readonly ReadEvent[] = [];
 
 /**
- * The one reader of a provider's stream, whether it passes through or is translated: each event is parsed once, and everything else
- * follows from the `ReadEvent`s that are returned for it. A reader knows what can be ignored: events and fields that it does not know,
- * parts that are missing or come twice, other dialects' forms. What only a translation needs, and cannot do without, it reports as
- * `unreadable`, and goes on.
+ * The one reader of a provider's stream, whether it passes through or is translated: each event is parsed once, and
+ * everything else follows from its `ReadEvent`s. A reader knows what can be ignored: unknown events and fields, missing
+ * or repeated parts, other dialects' forms. An event that a translation needs and cannot read is reported as
+ * `unreadable`, and reading continues.
  */
 export abstract class StreamReader {
   #events: ReadEvent[] = [];
-  /** By its end, or by a failure. */
+  /** Ended normally, or with a failure. */
   #hasEnded = false;
-  /** What a stream needs for a proper end if the answer is complete; null if it has to bring that itself. */
+  /** The bytes that end a stream properly after a complete response; null if the provider has to send them itself. */
   readonly missingEnd: string | null = null;
 
-  /** Reads the next event. What comes after the end is ignored. */
+  /** Reads the next event. Events after the end are ignored. */
   read(frame: SseFrame): readonly ReadEvent[] {
     return this.#hasEnded ? nothing : this.#collect(() => this.#readFrame(frame));
   }

@@ -18,7 +18,7 @@ const budgets: readonly [number, Effort][] = [
   [1024, "low"],
 ];
 
-/** The effort that the client asks for, by OpenAI's names; null if it leaves that to the model. */
+/** The requested effort, by OpenAI's names; null if the client leaves it to the model. */
 export function effortOf(settings: IrReasoningSettings): Effort | null {
   if (settings.thinking === "disabled") return "none";
   const { effort, budgetTokens } = settings;

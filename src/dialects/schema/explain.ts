@@ -9,7 +9,7 @@ import {
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { isObject } from "../../base/json.ts";
 
-/** What is wrong with a value and what to send instead. `param` is a path such as `messages[0].role`. */
+/** The problem with a value, and what to send instead. `param` is a path such as `messages[0].role`. */
 export interface Complaint {
   readonly param: string;
   readonly message: string;

@@ -13,7 +13,7 @@ export function linesOf(event: string): string[] {
   throw new GatewayError("upstream_error", `The provider sent an event of more than ${maxLines} lines.`);
 }
 
-/** The `data` of one event, its lines joined; "" if it has none, as a comment. */
+/** The `data` of one event, its lines joined; "" if it has none, like a comment. */
 export function dataOf(event: string): string {
   let data: string | null = null;
   for (const line of linesOf(event)) data = addDataLine(data, line);

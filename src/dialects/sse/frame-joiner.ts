@@ -14,7 +14,7 @@ export class FrameJoiner {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
 
-  /** How much of an event has come that is not complete. */
+  /** Number of bytes received of an incomplete event. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }

@@ -1,6 +1,6 @@
 /**
- * Tests whether an event is of one of these types, which announce an answer: by its `event` line, or else by a `type` at the
- * beginning of its data.
+ * Tests whether an event has one of these types, which announce a response: by its `event` line, or else by a `type` at
+ * the beginning of its data.
  */
 export function openingTest(...types: readonly string[]): (event: string) => boolean {
   const names = types.map((type) => type.replaceAll(".", "\\.")).join("|");

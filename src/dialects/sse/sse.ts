@@ -15,7 +15,7 @@ export interface SseFrame {
 
 /** The data of an event as JSON. */
 export interface ParsedEvent {
-  /** Null if it is no object, or if nothing of it would be left. */
+  /** Null if it is not an object, or if nothing of it would be left. */
   readonly json: JsonObject | null;
   /** Too many values or levels to parse completely: the largest parts are replaced by null. */
   readonly isCut: boolean;
@@ -27,9 +27,9 @@ export const keepaliveComment = ": keepalive\n\n";
 const noBytes = Buffer.alloc(0);
 const lf = 10;
 const dataPrefix = "data: ";
-/** Each of the two line ends may be of its own kind. */
+/** The two line ends can be of different kinds. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
-/** What a byte order mark is in text of one character a byte. */
+/** A byte order mark in text with one character per byte. */
 const byteOrderMark = "\u00ef\u00bb\u00bf";
 
 /** The first letter of `data` and `event`, or the start of bare JSON. A comment may have them too, and is then read. */
@@ -49,7 +49,7 @@ export class SseDecoder {
   #text = "";
   #isAscii = true;
   #hasReturns = false;
-  /** Where the last frame begins, and the index after it. */
+  /** Start of the last frame, and the index after it. */
   #start = 0;
   #end = 0;
   /** Lines of bare JSON between the events. */
@@ -72,7 +72,7 @@ export class SseDecoder {
     return error === null ? frames : [...frames, error];
   }
 
-  /** How much of a frame has come that is not complete. */
+  /** Number of characters received of an incomplete frame. */
   get pendingBytes(): number {
     return this.#joiner.pendingBytes;
   }
@@ -82,7 +82,7 @@ export class SseDecoder {
     this.#load(this.#joiner.push(bytes));
   }
 
-  /** Takes what has come of an event that is not complete for all of it. */
+  /** Treats the received part of an incomplete event as all of it. */
   feedRest(): void {
     this.#load(this.#joiner.rest());
   }
@@ -92,7 +92,7 @@ export class SseDecoder {
     return this.#bytes;
   }
 
-  /** Where in those bytes the last frame begins. */
+  /** Position in those bytes at which the last frame begins. */
   get frameStart(): number {
     return this.#start;
   }

@@ -15,7 +15,7 @@ export type PlainContent = IrText | IrImage | IrFile;
 
 /**
  * Converts blocks that only Messages has, text documents and search results, to content that every dialect supports.
- * Other blocks are returned as they are. No text is lost.
+ * Other blocks stay unchanged. No text is lost.
  */
 export function flattenContent(block: IrContent): readonly PlainContent[] {
   if (block.type === "search_result") return [searchResult(block)];
@@ -28,7 +28,9 @@ export function flattenContent(block: IrContent): readonly PlainContent[] {
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];
 }
 
-/** The title of a file is its name, unless it is a URL. What the file part cannot hold goes into a text before it. */
+/**
+ * The title of a file is its name, unless it is a URL. Details that the file part cannot hold go into a text before it.
+ */
 function fileHeading({ title, context, source }: IrDocument): readonly IrText[] {
   const details = { ...(source.kind === "url" ? { title } : {}), context };
   const text = heading(details).trimEnd();

@@ -30,7 +30,7 @@ export function markCache(request: IrRequest, { dialect }: Source, target: Targe
   };
 }
 
-/** Bedrock caches nothing for earlier models, and answers 400 to marks. */
+/** Bedrock caches nothing for earlier models, and returns 400 for marks. */
 const firstCached = 3.7;
 
 function takesMarks(target: Target): boolean {
@@ -87,7 +87,7 @@ export function innerLists({ content, output, toolResult }: JsonObject): Json[][
   return [content, output, result].filter((list) => Array.isArray(list));
 }
 
-/** How many marks a client has set. */
+/** Number of marks that a client has set. */
 export function countMarks({ system, messages, tools }: IrRequest): number {
   let marks = marksIn(system) + marksIn(tools);
   for (const { blocks } of messages) marks += marksIn(blocks);

@@ -1,11 +1,11 @@
 import type { Target } from "../contract/provider-dialect.ts";
 
 /**
- * What the vendors' models accept, inferred from their names. `capabilities` in the config takes precedence; an unknown
- * name gets the conservative answer.
+ * Features that the vendors' models support, inferred from their names. `capabilities` in the config takes precedence;
+ * for an unknown name the conservative choice is used.
  */
 
-/** Null if the configuration does not say. */
+/** Null if it is not configured. */
 export function declared(target: Target, capability: string): boolean | null {
   const value = target.capabilities[capability];
   return typeof value === "boolean" ? value : null;
@@ -16,7 +16,7 @@ export function modelName({ family, upstreamModel }: Pick<Target, "family" | "up
   return family ?? upstreamModel;
 }
 
-/** `family` is null or absent if the configuration does not say. */
+/** `family` is null or absent if it is not configured. */
 export function isClaude(model: {
   readonly family?: string | null;
   readonly upstreamModel: string;
@@ -24,7 +24,7 @@ export function isClaude(model: {
   return (model.family ?? model.upstreamModel).toLowerCase().includes("claude");
 }
 
-/** Whether the model takes reasoning settings; the others answer 400 to them. */
+/** Whether the model accepts reasoning settings; the others return 400 for them. */
 export function reasons(target: Target): boolean {
   const generation = claudeGeneration(modelName(target));
   return (

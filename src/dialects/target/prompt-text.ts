@@ -1,7 +1,9 @@
-/** What the gateway itself says in a conversation. Always the same, so that the provider's cache still matches. */
+/**
+ * Texts that the gateway itself adds to a conversation. Always the same, so that the provider's cache still matches.
+ */
 
-/** Asks a model for JSON, for which its provider has no setting. */
+/** Instructs a model to return JSON, if its provider has no setting for that. */
 export const jsonOnly = "Answer with one valid JSON object and nothing else: no prose, no code fence.";
 
-/** Said by the user where the assistant begins a conversation, which Anthropic and Bedrock reject. */
+/** A user message before a conversation that the assistant begins, which Anthropic and Bedrock reject. */
 export const assistantBegins = "(The assistant begins.)";

@@ -24,7 +24,7 @@ function hashed(id: string, maxLength: number): string {
   return `${id.replace(/[^\w-]/g, "_").slice(0, maxLength - hash.length - 1)}_${hash}`;
 }
 
-/** The provider's original id, which it may require; unchanged if it was passed on as it was. */
+/** The provider's original id, which it may require; unchanged if it was not rewritten. */
 export function originalCallId(id: string): string {
   if (!id.startsWith(envelope)) return id;
   const held = Buffer.from(id.slice(envelope.length), "base64url").toString();

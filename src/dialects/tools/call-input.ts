@@ -2,8 +2,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { parseObject } from "../json/json-fields.ts";
 
 /**
- * A call's input as the object that Messages requires. Input that is not a JSON object (truncated, or never one) is kept
- * under a name of its own, so that the tool rejects it and the model sees why.
+ * A call's input as the object that Messages requires. Input that is not a JSON object (truncated, or never one) goes
+ * under a special name, so that the tool rejects it and the model sees why.
  */
 export function callInput(input: string): JsonObject {
   if (input.trim() === "") return {};

@@ -12,7 +12,7 @@ const inputOnly: JsonObject = {
 
 /**
  * A freeform tool as a function with one string named `input`, for a provider that only has functions. The JSON around
- * it is removed from the answer, because Codex' apply_patch expects the bare patch.
+ * it is removed from the response, because Codex' apply_patch expects the bare patch.
  */
 export function asFunction(tool: IrCustomTool): IrFunctionTool {
   const { namespace, name } = tool;

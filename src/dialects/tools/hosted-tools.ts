@@ -10,19 +10,19 @@ import type { ToolList } from "./tool-list.ts";
 /** A tool in a request that the provider would run. */
 export interface HostedTool {
   readonly path: ValuePath;
-  /** As the request names it. */
+  /** The type in the request. */
   readonly type: string;
-  /** The model's name for it, by which it may be forced; null if it has none of its own. */
+  /** The model's name for it, by which a choice can force it; null if it has none. */
   readonly calledBy: string | null;
-  /** It is defined within the conversation, where a message would be left without it. */
+  /** Defined within the conversation, where a message would be empty without it. */
   readonly isInMessage: boolean;
   /** Null for an unknown tool, which has no price. */
   readonly name: HostedToolName | null;
-  /** The most calls that the request allows; null if it sets no limit. */
+  /** Maximum calls that the request allows; null if it sets no limit. */
   readonly maxUses: number | null;
   /** The other model that it runs, and the most tokens that this may write each time; null for a tool that runs none. */
   readonly runs: { readonly model: string; readonly maxTokens: number | null } | null;
-  /** The path of a container's size other than the default, which costs more; null if it has none. */
+  /** Path of a container size other than the default, which costs more; null if it has none. */
   readonly sizePath: ValuePath | null;
 }
 

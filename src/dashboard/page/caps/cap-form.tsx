@@ -34,7 +34,7 @@ export function formOfCap({ limit, period, models, then, then_always, values }: 
 type Mode = KeyView["mode"];
 type Terms = Pick<NewCapBody, "limit" | "period" | "models" | "then" | "then_always">;
 
-/** Without a model to run there is nothing to do always. */
+/** Without a model to run instead, `always` has no meaning. */
 export function termsOf(form: CapForm, mode: Mode): Terms {
   const then = form.then.trim();
   return {
@@ -47,7 +47,7 @@ export function termsOf(form: CapForm, mode: Mode): Terms {
   };
 }
 
-/** How many values it counts. Nothing typed leaves it as it is. */
+/** The number of values that the cap counts. An empty field leaves it unchanged. */
 export function valuesOf({ values }: Pick<CapForm, "values">): Pick<NewCapBody, "values"> {
   if (values.trim() === "") return {};
   const whole = wholeFromText(values);
@@ -68,7 +68,7 @@ interface TermsProps<Form extends CapForm> {
   readonly isEach: boolean;
 }
 
-/** What can be changed later: the limit, what runs beyond it, and how many values it counts. */
+/** Fields that can be changed later: the limit, the model beyond it, and the number of values. */
 export function TermFields<Form extends CapForm>({ form, onForm, mode, isEach }: TermsProps<Form>) {
   const field = (name: keyof CapForm) => fieldOf<CapForm, typeof name>(form, change, name);
   const change = (next: CapForm) => onForm({ ...form, ...next });
@@ -127,7 +127,7 @@ const whoms = {
   "one tag": "One value of a tag",
 };
 
-/** What has to be typed for whom it limits; nothing for the others. */
+/** The field that identifies whom the cap limits; kinds that need no field are missing. */
 const names: Readonly<Record<string, { readonly label: string; readonly placeholder: string }>> = {
   tag: { label: "Name of the tag", placeholder: "project" },
   "one owner": { label: "Owner", placeholder: "ada@example.com" },
@@ -169,7 +169,7 @@ interface NewCapFieldsProps {
   readonly onForm: (form: NewCapForm) => void;
 }
 
-/** Whom a new cap limits, and where. */
+/** Fields for whom a new cap limits, and within which key or account. */
 export function WhomFields({ form, onForm }: NewCapFieldsProps) {
   const field = (name: keyof NewCapForm) => fieldOf(form, onForm, name);
   const name = names[form.whom];

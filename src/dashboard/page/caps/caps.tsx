@@ -21,7 +21,7 @@ const maxRows = 100;
 
 const shares = { "0.8": "80% used", "0.95": "95% used", "1": "Used up" };
 
-/** Caps by owner, end user and tag; or whatever is near its limit, the caps of keys and accounts too. */
+/** Caps by owner, end user and tag; or all caps and values near their limit, including caps of keys and accounts. */
 export function Caps() {
   const caps = useAnswer<{ readonly data: readonly ListedCapView[] }>("/caps", 10_000);
   const [ask, dialog] = useDialogs({ add: AddCap }, null, caps.reload);

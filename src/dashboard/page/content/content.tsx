@@ -127,7 +127,7 @@ function Raw({ value, dropped = [] }: { value: Json; dropped?: readonly string[]
   );
 }
 
-/** A command that sends the same request again. The key comes from the environment, and is never part of it. */
+/** A command that repeats the request. The key comes from the environment, and is never part of it. */
 function curlOf(origin: string, route: string, request: Json): string {
   return [
     `curl ${origin}${route}`,

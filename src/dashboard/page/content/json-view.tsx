@@ -1,7 +1,7 @@
 import type { Json } from "../../../base/json.ts";
 import { jsonLines } from "./json-lines.ts";
 
-/** More lines than this take the page too long; the copy has all of them. */
+/** More lines than this take too long to render; the copy has all of them. */
 const maxLines = 5000;
 
 export function JsonView({ value, dropped = [] }: { value: Json; dropped?: readonly string[] }) {

@@ -103,7 +103,7 @@ export function OpenExchange() {
   );
 }
 
-/** A request has an address of its own, to send to a colleague. */
+/** A page per request, with an address to share with a colleague. */
 export function RequestPage({ id }: { id: string }) {
   return (
     <>

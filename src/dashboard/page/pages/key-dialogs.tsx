@@ -109,7 +109,7 @@ const stops = {
   },
 };
 
-/** A dialog that names the key in its title, and says what will happen. */
+/** A dialog that names the key in its title, and states the effect. */
 export function stopKey(action: keyof typeof stops) {
   const { verb, done, means } = stops[action];
   return ({ subject: key, ...dialog }: KeyDialogProps) => {

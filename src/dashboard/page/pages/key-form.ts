@@ -15,7 +15,7 @@ import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/te
 /** An attribute of a key, by the name of its option. */
 export type KeyField = (typeof keyAttributes)[KeyAttributeName]["option"];
 
-/** What the forms for a new and for an old key share: texts as typed, and the request made of them. */
+/** Fields shared by the forms for a new and for an existing key: texts as typed, converted to the request. */
 export type KeyForm = Readonly<Record<KeyField, string>>;
 
 interface FieldText {
@@ -170,7 +170,7 @@ function listed(text: string): readonly string[] {
   return text.split(",").flatMap((name) => name.trim() || []);
 }
 
-/** Limits of tokens per minute as they are typed; null if there are none. */
+/** Typed limits of tokens per minute; null if there are none. */
 export function tpmOf(text: string): readonly TpmLimit[] | null {
   const limits = listed(text).map((each) => {
     const tpm = tpmFromText(each);
@@ -180,7 +180,7 @@ export function tpmOf(text: string): readonly TpmLimit[] | null {
   return limits.length === 0 ? null : limits;
 }
 
-/** Tags as they are typed; null if there are none. */
+/** Typed tags; null if there are none. */
 export function tagsOf(text: string): Tags | null {
   const texts = listed(text);
   if (texts.length === 0) return null;

@@ -29,7 +29,7 @@ function callsOf({ usage }: ModelRow): number {
   return usage === undefined ? 0 : usage.completed + usage.failed;
 }
 
-/** What the status filter offers, and what is shown. */
+/** The status of a model, as shown and as offered by the status filter. */
 function statusOf({ health, ends }: ModelBriefView): ReturnType<typeof healthText> {
   if (health !== null) return healthText(health);
   return ends === null ? { tone: "muted", text: "idle" } : { tone: "warn", text: "ending" };

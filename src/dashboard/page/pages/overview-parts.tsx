@@ -116,7 +116,7 @@ function rowNote({ spend, list_cost, recorded_requests: requests }: UsageRowView
   return `${shortPlural(requests, "request")}${listed}`;
 }
 
-/** Equal failures, with the newest of them. */
+/** Identical failures, represented by the newest of them. */
 interface GroupedFailure extends ExchangeView {
   readonly count: number;
 }

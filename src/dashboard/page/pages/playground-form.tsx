@@ -40,7 +40,7 @@ interface QuestionFieldsProps {
   readonly onForm: (form: PlaygroundForm) => void;
 }
 
-/** What is said once for all messages. */
+/** Settings that apply to all messages. */
 export function SettingFields({ route, form, onForm }: QuestionFieldsProps) {
   const field = <Name extends keyof PlaygroundForm>(name: Name) => fieldOf(form, onForm, name);
   const [isStream, setStream] = field("stream");
@@ -83,7 +83,7 @@ interface MessageFieldsProps extends QuestionFieldsProps {
   readonly isForTools: boolean;
 }
 
-/** What is sent next. */
+/** The next message. */
 export function MessageFields({ route, form, onForm, isForTools }: MessageFieldsProps) {
   const field = <Name extends keyof PlaygroundForm>(name: Name) => fieldOf(form, onForm, name);
   const [, setFile] = field("file");

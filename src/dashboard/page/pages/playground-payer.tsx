@@ -14,7 +14,7 @@ export interface KnownPayer extends Payer {
   readonly about: string;
 }
 
-/** As much of a key as is no secret. */
+/** Length of a key's prefix, which is not secret. */
 const prefixLength = 12;
 
 /** The balance changes with every run, and a key created elsewhere is known a moment later. */

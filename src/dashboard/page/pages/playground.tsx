@@ -44,7 +44,7 @@ function serves(candidate: ModelBriefView, use: string | null | undefined): bool
   return candidate.serves.some((served) => served === use);
 }
 
-/** Null for none, and an error for what is no list. */
+/** Null for an empty text; throws if it is not a list. */
 function readTools(text: string): readonly unknown[] | null | Error {
   if (text.trim() === "") return null;
   const tools = tryParse(text);
@@ -81,7 +81,7 @@ export function Playground() {
   const past = isConversation ? rounds : [];
   const tools = readTools(form.tools);
 
-  /** What is sent in a column: each model continues its own conversation. */
+  /** The question for a column: each model continues its own conversation. */
   const questionFor = (column: number, before = past, next: Sent = form): Question => ({
     ...form,
     model: column === 0 ? model : second,
@@ -90,7 +90,7 @@ export function Playground() {
     maxTokens: form.maxTokens.trim() === "" ? null : Number(form.maxTokens),
   });
 
-  /** What would be sent now, or what was sent last, until there is something new. */
+  /** The question to show: the next one, or the last one sent until there is a new one. */
   const lastSent = form.text === "" ? past.at(-1) : undefined;
   const shownQuestion = lastSent === undefined ? questionFor(0) : questionFor(0, past.slice(0, -1), lastSent);
 

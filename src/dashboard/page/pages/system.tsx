@@ -97,7 +97,7 @@ const columns: readonly Column<AuditView>[] = [
   { name: "By", cell: ({ actor }) => actor, note: ({ address }) => address },
 ];
 
-/** Who changed what; the page's address keeps what is looked for. */
+/** The audit log; the search text is in the page's address. */
 function AuditLog() {
   const { cursor, ...filters } = parameters(["search", "since", "until", "cursor"]);
   const page = useAnswer<Page<AuditView>>("/audit", 0, { ...filters, cursor, limit: 20 });
@@ -126,7 +126,7 @@ function AuditLog() {
   );
 }
 
-/** As it would be written in a file, with references to secrets instead of them. */
+/** The running configuration as a file would have it, with references in place of secrets. */
 function ConfigInForce() {
   const config = useAnswer<ConfigTextView>("/config/toml");
   return (

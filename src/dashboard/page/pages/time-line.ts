@@ -12,8 +12,8 @@ type TriedDeployment = Pick<AttemptView, "deployment" | "failure" | "duration_ms
 type Times = Pick<ExchangeView, "first_byte_ms" | "total_ms" | "stream" | "provider" | "upstream_model">;
 
 /**
- * From the client's request to the end of its response: before a provider was called (reading, waiting for a slot, pauses between
- * attempts), each attempt until its first byte, the response itself, and the charge. What took no time is skipped.
+ * The phases of a request: before a provider was called (reading, waiting for a slot, pauses between attempts), each
+ * attempt until its first byte, the response itself, and the charge. Phases that took no time are skipped.
  */
 export function phasesOf(
   times: Times,

@@ -77,12 +77,12 @@ function factsOf(figures: UsageTotalsView, before: UsageTotalsView | null): read
 const filters = ["since", "until", "key", "account"];
 const choices = ["by", "step", "measure", "only", "as"];
 const rowsPerPage = 100;
-/** The most groups per page. Each page adds everything up again. */
+/** Maximum groups per page. Each page computes all totals again. */
 const rowsPerReport = 1_000;
 
 /**
- * All pages, as `sluice usage --csv` has them: a column for each dimension, and one for each figure. The shown times are asked for, because
- * a range such as the last week moves on between pages.
+ * All pages, in the columns of `sluice usage --csv`: one for each dimension, and one for each metric. Requests the
+ * times that are shown, because a range such as the last week moves between pages.
  */
 async function tableRows({ by, since, until }: UsageView): Promise<readonly object[]> {
   const usageQuery = { ...parameters(filters), by, since, until };
@@ -92,7 +92,7 @@ async function tableRows({ by, since, until }: UsageView): Promise<readonly obje
 
 interface ShownReport {
   readonly report: UsageView;
-  /** What is wrong with the address, if the defaults are shown in its place. */
+  /** The problem with the address, if the defaults are shown instead. */
   readonly problem: string | null;
 }
 

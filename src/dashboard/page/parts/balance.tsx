@@ -13,7 +13,7 @@ export interface BalanceSummary {
   readonly main: string;
   /** All digits, if `main` is rounded. */
   readonly exact?: string;
-  /** What the amount is: `left`, `owed`; empty where there is no limit. */
+  /** The kind of amount: `left`, `owed`; empty if there is no limit. */
   readonly word: "left" | "owed" | "paid ahead" | "";
   readonly side: string;
   /** Null without a limit. */

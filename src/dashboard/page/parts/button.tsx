@@ -5,7 +5,7 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly kind?: "primary" | "quiet" | "danger";
   readonly icon?: IconName;
-  /** Needed where there is no text; it is also the tooltip. */
+  /** Required if there is no text; also the tooltip. */
   readonly label?: string;
   readonly type?: "button" | "submit";
   readonly busy?: boolean;

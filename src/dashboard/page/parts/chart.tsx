@@ -89,7 +89,7 @@ function zoneOf({ at: [first = 0, second = first + daySeconds] }: ChartProps): Z
   return second - first >= daySeconds ? "UTC" : zone.value;
 }
 
-/** As wide as the longest mark; there are none yet when the chart is first measured. */
+/** As wide as the longest label; there are none yet when the chart is first measured. */
 function axisWidth(_chart: uPlot, marks: readonly string[] | null): number {
   return Math.max(48, ...(marks ?? []).map((mark) => 14 + 7 * mark.length));
 }

@@ -17,7 +17,7 @@ export function choicesOf(texts: Readonly<Record<string, string>>): readonly Cho
   return Object.entries(texts).map(([value, text]) => ({ value, text }));
 }
 
-/** Values that are shown as they are. */
+/** Values shown unchanged. */
 export function plainChoices(values: readonly string[]): readonly Choice[] {
   return values.map((value) => ({ value, text: value }));
 }
@@ -25,7 +25,7 @@ export function plainChoices(values: readonly string[]): readonly Choice[] {
 /** More choices than this are searched. */
 const maxInSelect = 40;
 
-/** A filter or order of a list. The value in the URL is offered even if it is no longer known. */
+/** A filter or order of a list. The value in the URL stays in the list even if it no longer exists. */
 export function Choose({ name, label, otherwise = `Any ${name}`, choices }: ChooseProps) {
   const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);

@@ -6,7 +6,7 @@ interface ComboBoxProps extends SelectProps {
   readonly placeholder?: string;
   /** Looks for more choices. */
   onTyped?(text: string): void;
-  /** Without a visible label of its own. */
+  /** For use without a visible label. */
   readonly "aria-label"?: string;
   readonly id?: string;
 }

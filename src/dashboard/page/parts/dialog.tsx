@@ -10,7 +10,7 @@ interface DialogProps {
   readonly stays?: boolean;
 }
 
-/** The browser's own dialog: it keeps the focus inside, closes on Escape and gives the focus back. */
+/** The browser's own dialog: it keeps the focus inside, closes on Escape and then restores the focus. */
 export function Dialog({ title, children, onClose, stays = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   // Before anything can be pressed.

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { session } from "../api.ts";
 
-/** Around whatever changes something: people who may only look are not offered what would be refused. */
+/** Wraps controls that change something, which people with read access do not see. */
 export function ForAdmins({ children }: { children: ComponentChildren }) {
   return session.value?.role === "admin" ? children : null;
 }

@@ -30,7 +30,7 @@ const height = 260;
 const room = { top: 10, right: 8, bottom: 24, left: 52 };
 const labelWidth = 74;
 
-/** Bars of several parts over time. Each part says its figure when it is pointed at. */
+/** Stacked bars over time. Pointing at a part shows its value. */
 export function StackedChart(props: StackedChartProps) {
   const { at, stacks, before, limit, pointed } = props;
   const place = useRef<HTMLDivElement>(null);

@@ -4,7 +4,7 @@ interface Bar {
   readonly to: number;
 }
 
-/** Where each bar of a stack begins and ends, on top of the stacks before it. */
+/** Start and end of each bar of a stack, on top of the stacks before it. */
 export function barSteps(
   stacks: readonly { readonly values: readonly number[] }[],
   place: number,

@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { notify } from "./notices.tsx";
 
-/** Runs one call at a time. A button is only disabled at the next render, and a second click may come before that. */
+/** Runs one call at a time. A button is disabled only at the next render, and a second click may come before that. */
 function useOnce(work: () => Promise<unknown>, onError: (error: Error) => void) {
   const isRunning = useRef(false);
   const [busy, setBusy] = useState(false);

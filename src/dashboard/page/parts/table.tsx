@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { query, setQuery } from "../router.ts";
 
-/** Where a cell is in a row on a phone: two lines, each with something on the left and on the right. */
+/** Position of a cell in a row on a phone: two lines, each with a left and a right side. */
 type PhonePlace = "title" | "value" | "about" | "side";
 
 export interface Column<Row> {
@@ -14,7 +14,7 @@ export interface Column<Row> {
   readonly minor?: true;
   /** If a table has places, its rows have two lines on a phone, and columns without a place are left out there. */
   readonly phone?: PhonePlace;
-  /** What a figure counts, where its column's name is out of sight. */
+  /** The unit of a number, if its column's name is not visible. */
   readonly phoneUnit?: string;
   /** The value of the `sort` parameter that sorts by this column. */
   readonly sort?: string;
@@ -30,7 +30,7 @@ interface TableProps<Row> {
   readonly class?: string;
   /** For rows that explain themselves. */
   readonly unseenHead?: boolean;
-  /** In the place of a table without rows. */
+  /** Shown if the table has no rows. */
   readonly empty?: ComponentChildren;
   readonly onPoint?: (row: Row | null) => void;
 }

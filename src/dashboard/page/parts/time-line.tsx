@@ -1,7 +1,7 @@
 import { duration } from "../format.ts";
 import type { Phase } from "../pages/time-line.ts";
 
-/** Where the time of a request went, one bar a phase, on one scale. */
+/** The time of a request by phase, a bar for each, on one scale. */
 export function TimeLine({ phases }: { phases: readonly Phase[] }) {
   const totalMs = Math.max(1, ...phases.map(({ startMs, ms }) => startMs + ms));
   const share = (ms: number) => `${(100 * ms) / totalMs}%`;

@@ -4,7 +4,7 @@ interface UsedMeterProps {
   readonly label: string;
 }
 
-/** What is used of a limit. The color shows that it is nearly used up, in addition to the numbers. */
+/** The used share of a limit. The color warns in addition to the numbers. */
 export function UsedMeter({ amount, limit, label }: UsedMeterProps) {
   const share = limit === 0 ? 1 : Math.max(0, amount / limit);
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "info";

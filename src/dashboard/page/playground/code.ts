@@ -71,7 +71,7 @@ ${fields.join("\n")}
 ${body["stream"] === true ? "for event in response:\n    print(event)" : "print(response)"}`;
 }
 
-/** JSON is also a literal of Python, but for three words. */
+/** JSON is also a literal of Python, except for three words. */
 export function pythonLiteral(value: unknown, indent = ""): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

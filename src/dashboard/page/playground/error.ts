@@ -14,7 +14,7 @@ export function errorIn(body: unknown): CallError | null {
   return { code: textAt(error, "code") || textAt(error, "type") || "error", message };
 }
 
-/** What to do about errors of requests that are not logged, and so have no explanation. */
+/** Advice for errors of requests that are not logged, and so have no explanation. */
 const adviceByCode: Readonly<Record<string, string>> = {
   invalid_credentials:
     "Check the key, or create a new one on the Keys page. Rotating a key changes its secret.",

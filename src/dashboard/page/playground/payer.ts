@@ -1,7 +1,7 @@
 import type { PlaygroundView } from "../../../admin/playground/schema.ts";
 import { api } from "../api.ts";
 
-/** What a request is charged to: a key or an account that an admin chooses, or the key whose secret was pasted. */
+/** The source of a request's charge: a key or an account that an admin chooses, or the key whose secret was pasted. */
 export interface Payer {
   readonly kind: "key" | "account" | "secret";
   /** Its id, or the secret. */

@@ -1,7 +1,7 @@
 import type { ContentView } from "../../../admin/content/schema.ts";
 import { goTo, hrefOf } from "../router.ts";
 
-/** A recorded request that is to be sent again, as it was. */
+/** A recorded request to be sent again. */
 export interface RecordedRequest {
   readonly model: string | null;
   readonly route: string;
@@ -10,7 +10,7 @@ export interface RecordedRequest {
 
 let handedOver: RecordedRequest | null = null;
 
-/** It stays in this tab's memory: an address with a conversation in it would be kept in histories and logs. */
+/** Stays in this tab's memory: an address with a conversation in it would be stored in histories and logs. */
 export function openInPlayground({ model, route, request }: ContentView): void {
   handedOver = { model, route, body: JSON.stringify(request, null, 2) };
   goTo(hrefOf("playground"));

@@ -17,7 +17,7 @@ export interface Question {
   readonly system: string;
   /** The conversation so far, the new message included. Only the routes of conversations read it. */
   readonly turns: readonly Turn[];
-  /** In the form of the route; null for none. */
+  /** In the route's format; null for none. */
   readonly tools: readonly unknown[] | null;
   readonly text: string;
   /** The text after the gap; the model fills in between. */
@@ -31,21 +31,21 @@ export interface Question {
   readonly stream: boolean;
 }
 
-/** Where the length of an answer is limited, it may also be streamed. */
+/** A route whose response length can be limited can also stream. */
 export type QuestionField = Exclude<keyof Question, "model" | "stream" | "turns"> | "images";
 
-/** What the page knows about a route besides its path: how to build a request, and how to read the response. */
+/** How the page uses a route: builds a request, and reads the response. */
 export interface PageRoute {
   readonly name: string;
   /** The fields of its form. */
   readonly fields: readonly QuestionField[];
-  /** What `text` is called. */
+  /** The label of `text`. */
   readonly textLabel?: string;
   /** JSON, or a form where a file is sent. */
   body(question: Question): Record<string, unknown> | FormData;
   /** The text that one event of a stream adds. */
   delta?(event: unknown): string;
-  /** A whole answer; absent if it is sound. */
+  /** Reads a non-streaming response; absent for audio. */
   read?(answer: unknown, question: Question): Answer;
   /** The tools that a response calls, of its events or of the whole. Only a conversation has these. */
   calls?(values: readonly unknown[]): readonly ToolCall[];
@@ -225,7 +225,7 @@ const transcription: PageRoute = {
   read: (answer) => textAnswer(textAt(answer, "text")),
 };
 
-/** By the dialect's name, or else by the operation's, at the server; it is asked which of them there are. */
+/** By the dialect's name or the operation's name at the server, which lists the available ones. */
 export const pageRoutes: Readonly<Record<string, PageRoute>> = {
   chat,
   responses,

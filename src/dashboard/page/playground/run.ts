@@ -15,7 +15,7 @@ export interface Run {
   readonly error: CallError | null;
   /** The raw events of a stream, or the whole response. */
   readonly events: readonly string[];
-  /** Until the first text, or the first byte of what has none. */
+  /** Until the first text; for a response without text, until the first byte. */
   readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
   /** The request's record, once it has ended. */
@@ -47,7 +47,7 @@ const retryMs = 1000;
 const maxAttempts = 20;
 const maxShown = 400;
 
-/** An answer to read: of images and vectors, which are long, the beginning. */
+/** A response formatted for reading; of images and vectors, which are long, only the beginning. */
 function pretty(text: string): string {
   const shortened = (_name: string, value: unknown) => {
     if (typeof value === "string" && value.length > maxShown)
@@ -60,7 +60,7 @@ function pretty(text: string): string {
   return value === undefined ? text : JSON.stringify(value, shortened, 2);
 }
 
-/** Text that is no JSON is sent as it is: the gateway says what is wrong with it. */
+/** Text that is not JSON is sent unchanged: the gateway reports the problem. */
 export function bodyOf({
   route,
   question,

@@ -13,7 +13,7 @@ export interface ToolCall {
 export type Turn =
   | { readonly by: "user"; readonly text: string; readonly images: readonly AttachedImage[] }
   | { readonly by: "model"; readonly text: string; readonly calls: readonly ToolCall[] }
-  /** What the calls of the turn before have returned. */
+  /** The results of the previous turn's tool calls. */
   | { readonly by: "tools"; readonly text: string; readonly calls: readonly ToolCall[] };
 
 export interface AttachedImage {

@@ -3,7 +3,7 @@ import { forgetAnswer } from "./answer.ts";
 import { type Call, type Run, run } from "./run.ts";
 import type { AttachedImage, ToolCall, Turn } from "./turns.ts";
 
-/** What was sent, and what each model has answered. */
+/** A message, and the response of each model. */
 export interface Round {
   readonly text: string;
   readonly images: readonly AttachedImage[];
@@ -22,12 +22,12 @@ function callsOf(run: Run | undefined): readonly ToolCall[] {
   return run?.answer.kind === "text" ? (run.answer.calls ?? []) : [];
 }
 
-/** A second model that joins later has seen what the first one said. */
+/** A second model that joins later continues the first one's conversation. */
 function runIn({ runs }: Round, column: number): Run | undefined {
   return runs[column] ?? runs[0];
 }
 
-/** The conversation of a column, with what is sent next. A message without an answer is left out. */
+/** The conversation of a column, with the next message. A message without a response is skipped. */
 export function turnsFor(rounds: readonly Round[], column: number, next: Sent): readonly Turn[] {
   const turns: Turn[] = [];
   let calls: readonly ToolCall[] = [];

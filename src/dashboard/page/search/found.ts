@@ -4,7 +4,7 @@ import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import { matchesOf } from "../parts/combo-matches.ts";
 import { hrefOf, modelHref } from "../router.ts";
 
-/** What the search offers: a place to go to. */
+/** A search result: a place to go to. */
 export interface Found {
   readonly kind: "page" | "key" | "account" | "model" | "request";
   readonly text: string;
@@ -22,7 +22,7 @@ export interface Searched {
 
 const perKind = 5;
 
-/** What matches the text, by kind. Without a text, the pages. */
+/** Search results by kind. For an empty text, the pages. */
 export function findAll(typed: string, { pages, models, accounts, keys }: Searched): readonly Found[] {
   const text = typed.trim();
   const ofPages = pages.map(

@@ -30,7 +30,7 @@ export function SignInForDevice() {
   );
 }
 
-/** Where the person decides about a terminal that requests a key, or a program that wants to sign in. */
+/** The page on which a person decides about a terminal that requests a key, or a program that wants to sign in. */
 export function ApproveDevice() {
   const typed = useState(path.value.replace(/^device\/?/, ""));
   const [device, setDevice] = useState<DeviceView | null>(null);

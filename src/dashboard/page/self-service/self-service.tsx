@@ -111,7 +111,7 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   );
 }
 
-/** What the operator has decided for keys that people create themselves. */
+/** The operator's terms for keys that people create themselves. */
 function NewKeyTerms() {
   const terms = session.value?.new_key;
   if (terms == null) return null;

@@ -57,7 +57,7 @@ interface SnippetChoiceProps {
   readonly exampleOf: (client: ClientId) => ListedModels[number] | undefined;
 }
 
-/** How each client is set up. */
+/** Setup instructions for each client. */
 export function SnippetChoice({ mode, secret, exampleOf }: SnippetChoiceProps) {
   const chosen = useState<string>("curl");
   const address = addressFor(location.origin, mode);

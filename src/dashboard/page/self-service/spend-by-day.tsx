@@ -24,7 +24,7 @@ function firstDay({ data, until }: UsageView, since: number): number {
   return Math.max(since, Math.min(week, ...called));
 }
 
-/** A bar for each day (UTC); a day without a call has none. */
+/** A bar for each day (UTC) with a request. */
 export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; since: string }) {
   const { usage, mode, since } = props;
   const at = useMemo(() => {

@@ -15,7 +15,7 @@ export interface Measure {
 
 const tokens = { unit: "tokens", format: shortCount, exact: exactFigure };
 
-/** What the chart can show. Spend includes what token budgets cost at list price, as the order of the table does. */
+/** The metrics that the chart offers. Spend includes the list cost of token budgets, like the table's order. */
 export const measures: readonly Measure[] = [
   {
     name: "spend",

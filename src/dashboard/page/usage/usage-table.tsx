@@ -12,7 +12,7 @@ export function wordOf(dimension: string): string {
   return dimension.startsWith("tag:") ? "tag" : dimension;
 }
 
-/** The page behind a group: a key, an account, or the requests that it counts. Null where there is none. */
+/** The page of a group: a key, an account, or the requests that it counts. Null if it has none. */
 function hrefOfRow({ groups = {} }: UsageRowView): string | null {
   const entries = Object.entries(groups).filter(([, value]) => value !== null);
   const [first] = entries;
@@ -40,7 +40,7 @@ function requestFilter(dimension: string, value: string): readonly [string | nul
   return [requestFilters.has(dimension) ? dimension : null, value];
 }
 
-/** The first click shows this group alone, the second opens what is behind it. */
+/** The first click filters by this group, the second opens its page. */
 function GroupName({ row, color }: { row: UsageRowView; color: string | undefined }) {
   const swatch = color && <i class="swatch" style={{ background: color }} />;
   const isOnly = query.value.get("only") === row.name;

@@ -7,7 +7,7 @@ import { ComboField } from "../parts/combo-box.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { parameter } from "../router.ts";
 
-/** What the requests of a report would have cost on a model that can be chosen here; the address keeps it. */
+/** The cost that the requests of a report would have had on a chosen model, which is stored in the address. */
 export function WhatIf({ query }: { query: Query }) {
   const [model, setModel] = parameter("as");
   const models = useModels();

@@ -48,7 +48,7 @@ export const requestFields = {
 /** Parameters of the SDK that it sends as headers. */
 export const headerParams = ["betas", "user_profile_id", "workspace_id"] as const;
 
-/** Fields of a message, whatever its role. */
+/** Fields of a message with any role. */
 export const messageFields = {
   clear_at: "carried",
   content: "carried",

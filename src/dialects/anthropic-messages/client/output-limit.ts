@@ -23,7 +23,7 @@ export function limitOutput(body: JsonObject, { maxOutputTokens: published }: Pu
   return passthrough === null ? limit : { ...limit, passthrough };
 }
 
-/** Null if the thinking fits into the lowered limit as it is. */
+/** Null if the unchanged thinking budget fits into the lowered limit. */
 function limitThinking(body: JsonObject, requested: number, effective: number): PassthroughLimit | null {
   const thinking = objectOf(body["thinking"]);
   const budget = numberOf(thinking?.["budget_tokens"]);
@@ -36,7 +36,10 @@ function limitThinking(body: JsonObject, requested: number, effective: number): 
   return { changes: { thinking: { ...thinking, budget_tokens: lowered } }, dropped: [] };
 }
 
-/** The answer keeps the room that the client left for it, as far as thinking keeps half of what there is. */
+/**
+ * Lowers the budget by what the limit was lowered, so that the visible response keeps its room, but to no less than
+ * half of the limit.
+ */
 function lowerBudget(budget: number, requested: number, effective: number): number {
   const roomForResponse = requested - budget;
   const share = Math.max(effective - roomForResponse, Math.floor(effective / 2));

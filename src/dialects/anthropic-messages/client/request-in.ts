@@ -101,7 +101,7 @@ function decideRequest(body: JsonObject, dropped: DroppedFields): void {
   if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
 }
 
-/** Citations that are requested or that an earlier answer has, at any level of the content. */
+/** Whether citations are requested, or an earlier response has some, at any level of the content. */
 function hasCitations(holder: Json): boolean {
   const content = isObject(holder) ? holder["content"] : null;
   return Array.isArray(content) && content.some((block) => isCited(block) || hasCitations(block));

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { IdCollector } from "../../provider-response/id-collector.ts";
 
-/** The id of the message itself counts only if the request has asked the provider to keep the conversation under it. */
+/** The message's own id counts only if the provider was asked to store the conversation under it. */
 export function issuedIds(message: JsonObject, isStored = false): readonly string[] {
   const ids = new IdCollector();
   if (isStored) ids.add(message["id"]);

@@ -77,7 +77,7 @@ function writeReasoning({ parts, signature }: IrReasoning, dropped: DroppedField
   return [{ type: "thinking", thinking: parts.join(""), signature: signature.signature }];
 }
 
-/** Claude rejects a prefilled answer that ends in white space. */
+/** Claude rejects a prefilled response that ends in white space. */
 export function trimPrefill(last: WireMessage | undefined): void {
   const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
   if (typeof block?.["text"] === "string") block["text"] = block["text"].trimEnd();

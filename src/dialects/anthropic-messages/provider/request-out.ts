@@ -119,7 +119,7 @@ function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
   else if (request.serviceTier !== null) dropped.addNamed("serviceTier");
 }
 
-/** What Claude has no place for, in Messages and in Converse. */
+/** Drops fields that Claude does not support, in Messages and in Converse. */
 export function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null) {
     dropped.addNamed("formatDescription");

@@ -7,7 +7,7 @@ import { readAsStream } from "../../provider-response/read-whole.ts";
 import { headOf, MessagesStreamReader } from "./stream-in.ts";
 import { readUsage, usageReader } from "./usage-in.ts";
 
-/** Its blocks, whole, as a stream would begin and end them. */
+/** Reads complete blocks as the events with which a stream would begin and end them. */
 export function readResponse(body: JsonObject): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
@@ -26,7 +26,7 @@ export function readResponse(body: JsonObject): readonly IrEvent[] {
   return readAsStream(new MessagesStreamReader(), events, readUsage(body["usage"]));
 }
 
-/** A stream has the signature behind the text. */
+/** In a stream the signature follows the text. */
 function eventsOf(block: JsonObject, index: number) {
   const delta = block["type"] === "thinking" ? { signature: stringOf(block["signature"]) ?? "" } : {};
   return [

@@ -21,10 +21,10 @@ interface ReadBlock {
 /** Events that can report usage, calls of hosted tools or ids. */
 const reporting: ReadonlySet<string> = new Set(["message_start", "content_block_start", "message_delta"]);
 
-/** Reads Messages events, of which `message_stop` is the last. */
+/** Reads Messages events, which end with `message_stop`. */
 export class MessagesStreamReader extends StreamReader {
   protected override readonly eventName = "a Messages event";
-  /** By the provider's index, without blocks of hosted tools. */
+  /** By the provider's index, except blocks of hosted tools. */
   readonly #open = new Map<number, ReadBlock>();
   readonly #blocks = new BlockEmitter(this.emit);
   readonly #isStored: boolean;
@@ -128,7 +128,7 @@ export class MessagesStreamReader extends StreamReader {
   }
 }
 
-/** What the model has written in an event. Some servers have content in the first one, or all of it. */
+/** Text that the model wrote in an event. Some servers send content in the first one, or all of it. */
 function writtenIn(type: string, event: JsonObject): string {
   if (type === "content_block_start") return startText(event["content_block"]);
   if (type === "message_start") return writtenText(objectOf(event["message"])?.["content"]);

@@ -5,7 +5,7 @@ import { reportedFailure } from "../../errors/failure.ts";
 import { mergeReported } from "../../usage/reported-usage.ts";
 import { readUsage, usageReader } from "./usage-in.ts";
 
-/** What a stream has reported of its usage, first in `message_start`, last in `message_delta`. */
+/** The usage that a stream has reported so far, first in `message_start`, last in `message_delta`. */
 export class StreamUsage {
   /** Running totals: later ones replace earlier ones. */
   readonly reported: JsonObject = {};

@@ -13,8 +13,8 @@ import {
 } from "../../usage/reported-usage.ts";
 
 /**
- * `usage` of a message, or of `message_start` and `message_delta` in a stream: the fields that are read here, of which nothing is
- * certain. Unlike OpenAI's, the input figure does not include cached tokens.
+ * `usage` of a message, or of `message_start` and `message_delta` in a stream: the fields that are read here, none of
+ * which is guaranteed. Unlike OpenAI's, the input count does not include cached tokens.
  * https://docs.anthropic.com/en/api/messages#response-usage
  */
 interface MessagesUsage {
@@ -30,7 +30,7 @@ interface MessagesUsage {
   readonly output_tokens?: Json | undefined;
   /** Parts of the output: `OutputTokensDetails`. */
   readonly output_tokens_details?: Json | undefined;
-  /** What the model was run for, if more than once: see `readRound`. */
+  /** The model's runs, if there was more than one: see `readRound`. */
   readonly iterations?: Json | undefined;
   /** Calls of tools that Anthropic runs, by name: `{ web_search_requests: 2 }`. */
   readonly server_tool_use?: Json | undefined;
@@ -61,7 +61,7 @@ export function readUsage(reported: Json | undefined): ReportedUsage | null {
 /** Iterations that the response's own usage already includes. All others are billed in addition. */
 const inAnswer: ReadonlySet<Json | undefined> = new Set(["message", "fallback_message"]);
 
-/** Compaction runs the model that was asked, and an advisor is another one. */
+/** Compaction runs the requested model, an advisor runs another one. */
 function readRound(iteration: JsonObject) {
   const model = iteration["type"] === "compaction" ? null : stringOf(iteration["model"]);
   return { model, usage: readFigures(iteration) ?? unreported };
@@ -97,7 +97,7 @@ function readExtras(answer: JsonObject): ReportedExtras {
 
 export const usageReader: UsageReader = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
-/** Some tools are counted in the usage, some only appear as blocks, some are both: the larger count is used. */
+/** Some tools are counted in the usage, some appear only as blocks, some in both: the larger count is used. */
 export function extrasOf(reported: JsonObject, counted: CallCounter): ReportedExtras {
   const { server_tool_use: toolUse }: MessagesUsage = reported;
   const calls = objectOf(toolUse);

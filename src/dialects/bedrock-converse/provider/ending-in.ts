@@ -19,7 +19,7 @@ const reasons = tableOf<FinishReason>({
   content_filtered: "refusal",
 });
 
-/** Converse itself does not say more. */
+/** Converse reports no further details. */
 const explanations = tableOf<string>({
   guardrail_intervened: "The provider's guardrail intervened.",
   content_filtered: "The provider's content filter stopped the response.",
@@ -28,7 +28,7 @@ const explanations = tableOf<string>({
 /** An agent that takes one of these for an ending waits for ever: the model wanted to call a tool and failed to. */
 const failures: ReadonlySet<string> = new Set(["malformed_model_output", "malformed_tool_use"]);
 
-/** How the model failed; null if it did not. */
+/** The model's failure; null if it did not fail. */
 export function readFailure(stopReason: Json | undefined): GatewayError | null {
   const reason = stringOf(stopReason) ?? "";
   return failures.has(reason) ? malformedResponse(`its stopReason is ${reason}`) : null;
@@ -43,7 +43,7 @@ export function readFinish(stopReason: Json | undefined): IrFinish | null {
   return { reason: known, stopSequence: null, explanation: explanations[reason] ?? null };
 }
 
-/** As Anthropic's, the input figure does not include cached tokens. Reasoning is not reported separately. */
+/** As in Anthropic's usage, the input count does not include cached tokens. Reasoning is not reported separately. */
 function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const { inputTokens: input, outputTokens: output } = usage;

@@ -40,7 +40,7 @@ export function writeMessages(
   return turns;
 }
 
-/** Bedrock wants the results in the order of their calls. They come first in their turn. */
+/** Bedrock requires results in the order of their calls, at the start of their turn. */
 function inOrderOfCalls(message: IrMessage, callIds: readonly string[]): IrMessage {
   if (message.role !== "user" || callIds.length < 2) return message;
   const place = (block: IrUserBlock) =>

@@ -1,4 +1,7 @@
-/** Converse is the same for all models, but for the fields that only some of them have. Recognised by the model's name. */
+/**
+ * Converse is the same for all models, except for some models' own fields. The family is recognized by the model's
+ * name.
+ */
 export type ModelFamily = "claude" | "nova" | "gpt-oss" | "mistral" | "other";
 
 const families: readonly (readonly [RegExp, ModelFamily])[] = [
@@ -16,7 +19,7 @@ export function takesCachePoints(family: ModelFamily): boolean {
   return family === "claude" || family === "nova";
 }
 
-/** The others answer 400 to a choice that forces a call. */
+/** The other models return 400 for a choice that forces a call. */
 export function canBeForced(family: ModelFamily): boolean {
   return family === "claude" || family === "nova" || family === "mistral";
 }

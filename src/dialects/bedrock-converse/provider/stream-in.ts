@@ -15,8 +15,8 @@ interface ReadBlock {
 }
 
 /**
- * Reads ConverseStream's events. Only tool calls have a start; other blocks begin with their first delta. The usage comes last,
- * behind the stop, so the stream has ended when its body has.
+ * Reads ConverseStream's events. Only tool calls have a start; other blocks begin with their first delta. The usage
+ * comes last, after the stop, so the stream ends with its body.
  */
 export class ConverseStreamReader extends StreamReader {
   /** By the provider's index. */

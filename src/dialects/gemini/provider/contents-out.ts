@@ -40,9 +40,9 @@ class ContentsWriter {
   readonly #target: Target;
   readonly #dropped: DroppedFields;
   readonly #takesIds: boolean;
-  /** The first message whose calls must be signed; looked for at the first call. */
+  /** The first message whose calls must be signed; determined at the first call. */
   #signedFrom: number | null = null;
-  /** The calls of the last turn, which the next turn has to answer, all of them and in this order. */
+  /** The calls of the last turn. The next turn has to have all their results, in this order. */
   #calls: readonly IrToolCall[] = [];
 
   constructor(messages: readonly IrMessage[], target: Target, dropped: DroppedFields) {
@@ -66,7 +66,7 @@ class ContentsWriter {
     }
   }
 
-  /** Google continues no answer: a prefilled one is dropped, and calls without results get some. */
+  /** Google cannot continue a prefilled response, which is dropped. Calls without results get some. */
   end(): void {
     if (this.#calls.length > 0) this.#answer([]);
     while (this.contents.at(-1)?.role === "model") {

@@ -25,7 +25,7 @@ const reasons = tableOf<FinishReason>({
   IMAGE_RECITATION: "refusal",
 });
 
-/** The model has failed. An agent that took these for a normal end would wait for a call that never comes. */
+/** The model has failed. An agent that treated these as a normal end would wait for a call that never comes. */
 const failures: ReadonlySet<string> = new Set([
   "MALFORMED_FUNCTION_CALL",
   "UNEXPECTED_TOOL_CALL",
@@ -36,7 +36,7 @@ const failures: ReadonlySet<string> = new Set([
   "IMAGE_OTHER",
 ]);
 
-/** How an answer ends: well, or by the failure that it reports. */
+/** The end of a response: normal, or the failure that it reports. */
 export type GeminiFinish =
   | { readonly finish: IrFinish; readonly failure: null }
   | { readonly finish: null; readonly failure: GatewayError };
@@ -62,7 +62,7 @@ function explanationOf(reason: string, candidate: JsonObject): string {
   return stringOf(candidate["finishMessage"]) ?? stringOf(blocked?.["category"]) ?? reason;
 }
 
-/** A prompt that was blocked gets an answer without candidates. Null if it was not. */
+/** A blocked prompt gets a response without candidates. Null if it was not blocked. */
 export function readBlocked(answer: JsonObject): GeminiFinish | null {
   const feedback = objectOf(answer["promptFeedback"]);
   const reason = stringOf(feedback?.["blockReason"]);

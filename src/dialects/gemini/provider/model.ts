@@ -2,8 +2,8 @@ import type { Target } from "../../contract/provider-dialect.ts";
 import { declared, modelName } from "../../target/model-traits.ts";
 
 /**
- * What Gemini's models accept, inferred from their names. `capabilities` in the config takes precedence. A name without a
- * version, such as gemini-flash-latest, is taken for the newest model.
+ * Features that Gemini's models support, inferred from their names. `capabilities` in the config takes precedence. A
+ * name without a version, such as gemini-flash-latest, counts as the newest model.
  */
 
 const newest = Number.POSITIVE_INFINITY;
@@ -15,7 +15,7 @@ interface NamedModel {
   readonly isGemma: boolean;
 }
 
-/** By name; there are as many as the configuration has. */
+/** By name; limited by the number of configured models. */
 const known = new Map<string, NamedModel>();
 
 function named(target: Target): NamedModel {
@@ -33,17 +33,17 @@ export function isGemma(target: Target): boolean {
   return named(target).isGemma;
 }
 
-/** Vertex has none, and earlier models reject the field. */
+/** Vertex has no call ids, and earlier models reject the field. */
 export function takesCallIds(target: Target): boolean {
   return declared(target, "function_ids") ?? (versionOf(target) >= 3 && !isGemma(target));
 }
 
-/** From 3 on a call without a signature is rejected. */
+/** From version 3 on, a call without a signature is rejected. */
 export function wantsSignatures(target: Target): boolean {
   return declared(target, "thought_signatures") ?? (versionOf(target) >= 3 && !isGemma(target));
 }
 
-/** The result of a tool may have images of its own. */
+/** Whether the result of a tool can contain images. */
 export function takesMediaInResults(target: Target): boolean {
   return versionOf(target) >= 3;
 }

@@ -20,8 +20,8 @@ const formats = tableOf<readonly string[]>({
 const maxDepth = 32;
 
 /**
- * How much the references of one request may add to it. Definitions that refer to others twice double with each of them, so
- * that a few kilobytes would become many megabytes; what is beyond the room is any object.
+ * How much the references of one request can add to it. Definitions that refer to others twice double with each of
+ * them, so that a few kilobytes would become many megabytes. Beyond this limit, a reference becomes any object.
  */
 export class ReferenceRoom {
   #charactersLeft = 64 * 1024;
@@ -116,7 +116,7 @@ class SchemaConverter {
       : { ...resolved, description };
   }
 
-  /** What a JSON pointer within the schema points to. */
+  /** The value that a JSON pointer within the schema points to. */
   #at(reference: string): Json | undefined {
     let found: Json | undefined = this.#root;
     for (const step of reference.replace(/^#\/?/, "").split("/")) {

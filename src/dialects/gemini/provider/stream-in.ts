@@ -12,8 +12,8 @@ import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts
 import { mergeUsage, readUsage, reportsOutput, tierOf, usageReader } from "./usage-in.ts";
 
 /**
- * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
- * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
+ * Reads generateContent responses, each a chunk of a stream or a complete one. Text and thoughts arrive in increments,
+ * a call arrives complete. The stream ends with the body: more chunks may follow the one that has the finish reason.
  */
 export class GeminiStreamReader extends StreamReader {
   protected override readonly eventName = "a chunk";
@@ -140,17 +140,17 @@ export class GeminiStreamReader extends StreamReader {
   }
 }
 
-/** More than one candidate is never asked for. */
+/** Requests never ask for more than one candidate. */
 function isFirst({ index }: JsonObject): boolean {
   return index === undefined || index === 0;
 }
 
-/** No client dialect can be given the data itself. */
+/** A note in place of data, which no client dialect can carry. */
 function noteOf(data: JsonObject): string {
   return `[The model returned ${stringOf(data["mimeType"]) ?? "data"}, which cannot be shown here.]`;
 }
 
-/** What the model has written in a part. */
+/** Text that the model wrote in a part. */
 function writtenIn(part: JsonObject): string {
   const { text } = part;
   if (typeof text === "string") return text;
@@ -163,7 +163,7 @@ function encryptedIn({ thoughtSignature: signature }: JsonObject): number {
   return stringOf(signature)?.length ?? 0;
 }
 
-/** A whole answer has the form of a stream's only chunk. */
+/** A non-streaming response has the form of a stream's only chunk. */
 export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
   return readAsStream(new GeminiStreamReader(target), [["", body]]);
 }

@@ -24,7 +24,7 @@ export function writeThinking(
   return Object.keys(config).length === 0 ? null : config;
 }
 
-/** A Messages client that turns thinking on is shown it unless it says otherwise. */
+/** A Messages client that turns thinking on sees it by default. */
 function wantsToSee(reasoning: IrReasoningSettings): boolean {
   const { visible, thinking } = reasoning;
   if (effortOf(reasoning) === "none") return false;

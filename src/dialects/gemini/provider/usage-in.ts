@@ -5,7 +5,7 @@ import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-field
 import { serviceTier } from "../../usage/extra-usage.ts";
 import { inclusiveUsage, isTokenCount, mergeReported, type UsageReader } from "../../usage/reported-usage.ts";
 
-/** Thoughts are billed as output and counted apart. Figures of 0 are dropped. */
+/** Thoughts are billed as output and counted separately. Counts of 0 are dropped. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   return inclusiveUsage(
@@ -24,7 +24,7 @@ function inputOf(usage: JsonObject): Json | undefined {
   return isBilled ? prompt + tools : prompt;
 }
 
-/** Whether the figures say how much has been written; some chunks of Vertex have none. */
+/** Whether the usage reports output; some chunks of Vertex do not. */
 export function reportsOutput(usage: Json | undefined): boolean {
   if (!isObject(usage)) return false;
   return (

@@ -53,7 +53,7 @@ const completionResponse = Type.Object({ id: Type.String(), choices: Type.Array(
 /** Servers read one or the other. */
 const limitFields = ["max_tokens", "max_completion_tokens"];
 
-/** What OpenAI's API writes where a request does not say. */
+/** OpenAI's default if the request sets no limit. */
 const usualMaxTokens = 16;
 
 /** The prompts of a valid request: texts, or ids of tokens. Without one the model begins a document. */
@@ -82,7 +82,7 @@ function textsOf(body: JsonObject): readonly string[] {
   return typeof suffix === "string" ? [...texts, suffix] : texts;
 }
 
-/** How many completions are generated for each one shown: `best_of` of them, and `n` are shown. */
+/** Completions generated for each one returned: `best_of` are generated, and `n` are returned. */
 function writtenTimes(body: JsonObject): number {
   return choicesOf(body) / choicesOf(body, shownChoices);
 }

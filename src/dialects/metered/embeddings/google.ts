@@ -77,7 +77,7 @@ function promptTokens(usage: Json | undefined): number | null {
   return isTokenCount(tokens) ? tokens : null;
 }
 
-/** Each text has its own figure; null unless all of them have. */
+/** Each text has its own count; null unless all of them have one. */
 function statedTokens(predictions: Json | undefined): number | null {
   if (!Array.isArray(predictions)) return null;
   let sum = 0;

@@ -92,7 +92,7 @@ function readLengths(text: Buffer, isBase64: boolean): JsonObject | null {
   return areVectors ? answer : null;
 }
 
-/** How many numbers a base64 string encodes; 0 if there is no string here. */
+/** Length of the vector that a base64 string encodes; 0 if there is no string here. */
 function base64Length(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== quote || end === -1) return 0;
   const padding = bytes[end - 2] === equals ? 2 : bytes[end - 1] === equals ? 1 : 0;

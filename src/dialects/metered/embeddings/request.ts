@@ -56,7 +56,7 @@ export function rejectDimensions(body: JsonObject, model: string, allowed: reado
   throw invalidRequest(message, "dimensions");
 }
 
-/** What the vectors are for. Cohere requires it. */
+/** The purpose of the vectors, which Cohere requires. */
 export function inputTypeOf({ input_type: type }: JsonObject): string {
   return typeof type === "string" ? type : "search_document";
 }

@@ -13,7 +13,7 @@ export function wantsBase64({ body }: RequestedForm): boolean {
   return body["encoding_format"] === "base64";
 }
 
-/** An answer of OpenAI's shape up to its usage, with every vector in the requested form. */
+/** A response of OpenAI's form up to its usage, with every vector in the requested form. */
 function writeVectors(vectors: readonly Vector[], requested: RequestedForm): string {
   const form = wantsBase64(requested) ? base64Of : floatsOf;
   const data = vectors.map(
@@ -108,26 +108,26 @@ export function byIndex(items: Json | undefined): Json | undefined {
   return ordered;
 }
 
-/** What one answer of a provider says. */
+/** The contents of one provider response. */
 export interface FoundVectors {
   readonly vectors: readonly Vector[];
-  /** Tokens of input; null if the body does not say. */
+  /** Input tokens; null if the body does not report them. */
   readonly tokens: number | null;
   readonly images?: number;
 }
 
-/** Reads the answer to one call. */
+/** Reads the response to one call. */
 type FindVectors = (answer: JsonObject, countedInput: number | null) => FoundVectors;
 
 type WrittenFormat = Required<Pick<MeteredFormat, "write" | "maxInputs">> &
   Pick<MeteredFormat, "dialect" | "method">;
 
-/** A format of its own, in which a request may become several calls. */
+/** A vendor's own format, in which a request can become several calls. */
 export function writtenFormat(format: WrittenFormat, find: FindVectors): MeteredFormat {
   return { ...format, read: (answers, requested) => mergeVectors(answers, requested, find) };
 }
 
-/** All vectors in order. The sum of the tokens counts only if every answer has reported its own. */
+/** All vectors in order. Tokens are added up only if every response reports them. */
 export function mergeVectors(
   answers: readonly MeteredResponse[],
   requested: RequestedForm,

@@ -34,7 +34,7 @@ import {
 const usualImageTokens = 6240;
 /** https://platform.openai.com/docs/guides/image-generation#streaming */
 const partialImageTokens = 100;
-/** The most tokens of an image in the request. */
+/** Maximum tokens of an image in the request. */
 const sentImageTokens = 4800;
 
 function demand(
@@ -72,7 +72,7 @@ function passImages({ bytes }: MeteredResponse, requested: RequestedForm): Meter
   return { written: null, ...usageOf(objectOf(usage), imageCount, { ...requested, held }) };
 }
 
-/** Fewer images than requested may come: the server decides how long a series is. */
+/** The server can return fewer images than requested: it decides how long a series is. */
 function outputHeldFor(images: number, { body, held }: RequestedForm): number {
   return Math.ceil(held.output * Math.min(1, images / maxImages(body)));
 }

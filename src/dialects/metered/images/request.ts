@@ -33,12 +33,14 @@ function countOf({ n }: JsonObject): number {
   return typeof n === "number" ? n : 1;
 }
 
-/** What ByteDance draws at once where it decides on the number itself. */
+/** Maximum images that ByteDance draws if it decides the number itself. */
 const maxSeriesLength = 15;
 /** More than any server draws at once; a hold for a slip of the keyboard would be without bounds. */
 const maxAtOnce = 100;
 
-/** The most images that may be returned, by any of the servers' names for their number. Throws if the number is invalid. */
+/**
+ * Maximum number of images that can be returned, by any of the servers' names for it. Throws if the number is invalid.
+ */
 export function maxImages(body: JsonObject): number {
   const { sequential_image_generation: series, sequential_image_generation_options: options } = body;
   const isSeries = series != null && series !== "disabled";
@@ -54,7 +56,7 @@ function wholeOf(value: Json, name: string): number {
   throw invalidRequest(`\`${name}\` must be a whole number from 1 to ${maxAtOnce}.`, name);
 }
 
-/** Tokens of the prompt alone. The estimate covers the whole body, in which images are not text. */
+/** Tokens of only the prompt. The estimate covers the whole body, in which images are not text. */
 export function promptTokens(
   { prompt }: JsonObject,
   { estimatedInput, estimateText }: Pick<MeteredModel, "estimatedInput" | "estimateText">,
@@ -63,7 +65,7 @@ export function promptTokens(
   return Math.min(estimatedInput, estimateText(prompt));
 }
 
-/** What JSON has in place of a form's files: an address, an object with one, or a list of either. */
+/** JSON fields that stand for a form's files: a URL, an object with one, or a list of either. */
 const imageFields = ["image", "images", "image_url", "image_urls", "input_image", "mask"];
 
 export function sentImages(body: JsonObject, files: readonly FormFile[]): number {
@@ -79,8 +81,8 @@ export function partialsOf({ partial_images: partials }: JsonObject): number {
 }
 
 /**
- * The unit that an image of this quality and size is charged as. Without a row of its own it costs the highest of those it may turn out
- * to be: the rows of its quality, of whatever size, and `*`. The provider chooses an `auto` quality, so every row fits that.
+ * The unit for charging an image of this quality and size. If it has no row, it costs the highest row that it may
+ * match: the rows of its quality with any size, and `*`. The provider chooses an `auto` quality, so every row matches.
  */
 export function imageUnit(body: JsonObject, priced: PricedNames): string {
   const own = ownUnit(body);
@@ -107,7 +109,7 @@ function wordOf(value: Json | undefined): string {
     .toLowerCase();
 }
 
-/** Qualities and sizes that providers have, at whatever price. */
+/** Qualities and sizes that providers have, with or without a price. */
 const isQuality = /^(?:auto|low|medium|high|max|standard|hd)$/;
 const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 

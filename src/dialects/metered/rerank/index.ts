@@ -14,7 +14,7 @@ import {
 } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
 
-/** A search unit is one query over so many documents. */
+/** A search unit is one query over this many documents. */
 const documentsPerUnit = 100;
 
 /** A longer document (together with the query) counts as several. https://cohere.com/pricing */
@@ -28,7 +28,7 @@ const chargedShare = 1 / 4;
 /** Parsing more would delay other requests. */
 const maxParsedBytes = 1024 * 1024;
 
-/** Documents by how well they answer a query. */
+/** Ranks documents by relevance to a query. */
 export const rerank: MeteredRoute = {
   paths: ["/v1/rerank", "/rerank", "/v2/rerank"],
   operation: {
@@ -104,7 +104,7 @@ function passRanking({ bytes }: MeteredResponse, requested: RequestedForm): Mete
   return { written: null, usage: unreported(requested, tokens), extras: {} };
 }
 
-/** Units that are not reported are an estimate, whatever is said of tokens: they are what a ranking puts out. */
+/** Unreported units are an estimate even if tokens are reported: units are the output of a ranking. */
 function unreported({ priced }: RequestedForm, tokens: ReportedUsage | null): ReportedUsage | null {
   if (!priced.includes("search_units")) return tokens;
   return { ...(tokens ?? { ...noUsage, isInputDoubtful: true }), isOutputDoubtful: true };
@@ -127,15 +127,15 @@ function writeRanking(answer: MeteredResponse | undefined, requested: RequestedF
   return { written: `{"results":${list},"data":${list}`, usage: unreported(requested, null), extras: {} };
 }
 
-/** What is charged where the provider does not report it, and the most that it may be. */
+/** The charge if the provider reports none, and the maximum. */
 interface Bounds {
   readonly charged: number;
   readonly max: number;
 }
 
 /**
- * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where
- * every provider that may be asked is sent it, and never the hold: some providers ignore it, and report what they have read.
+ * Number of tokens of a document that are read; longer ones are cut. A client's limit lowers the charge only if every
+ * possible provider gets it, and never the hold: some providers ignore it, and report what they have read.
  */
 function maxDocumentTokens(
   { max_tokens_per_doc: limit }: JsonObject,
@@ -152,7 +152,7 @@ function unitsOf(chunks: number): number {
   return Math.ceil(chunks / documentsPerUnit);
 }
 
-/** What a request is billed, with long documents in chunks. */
+/** The search units of a request, with long documents split into chunks. */
 function searchUnits(body: JsonObject, documentTokens: Bounds, queryBytes: number): Bounds {
   const chunksIn = (bytes: number, cutAt: number, share: number) =>
     Math.max(1, Math.ceil((Math.min(bytes * share, cutAt) + queryBytes * share) / tokensPerChunk));

@@ -25,10 +25,10 @@ const speechRequest = Type.Object({
   stream_format: optional(Type.Union([Type.Literal("audio"), Type.Literal("sse")])),
 });
 
-/** Speech has this many tokens for a character at most. */
+/** Maximum audio tokens of speech per character of text. */
 const tokensPerCharacter = 4;
 
-/** OpenAI's sound in so many tokens: 0.015 USD for a minute, at 12 USD for a million. */
+/** Tokens of OpenAI's audio: 0.015 USD per minute, at 12 USD per million. */
 const tokensPerSecond = 21;
 const usualBytesPerSecond = 16_000;
 /** 24,000 samples of two bytes. */
@@ -109,7 +109,7 @@ function checkInput(body: JsonObject): void {
     throw invalidRequest("`input` is empty. Send the text to speak.", "input");
 }
 
-/** The tokens of so much of a stream, as far as they were held for. Its sound is base64. */
+/** The tokens of this many bytes of a stream, at most the held amount. Its audio is base64. */
 function heldFor(bytes: number, { held, body }: RequestedForm): RequestedForm["held"] {
   const perSecond = rawSound.has(body["response_format"]) ? rawBytesPerSecond : usualBytesPerSecond;
   const seconds = (bytes * 0.75) / perSecond;

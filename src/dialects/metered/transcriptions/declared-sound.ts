@@ -1,10 +1,10 @@
-/** What a file says of its sound. */
+/** A file's own description of its audio. */
 export interface DeclaredSound {
-  /** 0 if it does not say how long it is. */
+  /** Duration; 0 if the file does not declare one. */
   readonly seconds: number;
   /** The bytes of the file that are sound, as far as that is known: a video has pictures, too. */
   readonly bytes: number;
 }
 
-/** The least share of sound in a video that is only looked at in parts: 320 kbit/s of 5 Mbit/s. */
+/** Minimum share of audio in a video that is only partly inspected: 320 kbit/s of 5 Mbit/s. */
 export const soundInVideo = 1 / 16;

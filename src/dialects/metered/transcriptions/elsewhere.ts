@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { pathOf } from "../../json/name-path.ts";
 
-/** Groq's, Mistral's and Fireworks's names for sound that the provider fetches, and whatever else is one for an address. */
+/** Groq's, Mistral's and Fireworks's names for the URL of audio that the provider fetches, and similar names. */
 const addressName = /ur[il]s?(?:\[\d*\])?$/i;
 const fileName = /^file(?:\[\d*\])?$/i;
 

@@ -2,7 +2,10 @@ const headerBytes = 26;
 /** A frame's header up to its number. */
 const fixedBytes = 4;
 
-/** By STREAMINFO, which comes first: the largest block, 20 bits of samples for a second, and 36 of all samples. 0 if it is unknown. A later frame counts more. */
+/**
+ * Duration by STREAMINFO, which comes first: the largest block, 20 bits of samples per second, and 36 bits of total
+ * samples. 0 if it is unknown. A later frame takes precedence.
+ */
 export function flacSeconds(start: Buffer, end: Buffer): number {
   if (start.length < headerBytes) return 0;
   const perSecond = start.readUIntBE(18, 3) >>> 4;
@@ -39,7 +42,7 @@ function isHeader(frame: Buffer): boolean {
   return length < frame.length && checksum(frame.subarray(0, length)) === frame[length];
 }
 
-/** In the manner of UTF-8, but up to 36 bits. */
+/** Encoded like UTF-8, but up to 36 bits. */
 function numberAt(bytes: Buffer, at: number): { readonly value: number; readonly bytes: number } {
   const first = bytes[at] ?? 0;
   const ones = Math.clz32(~(first << 24));

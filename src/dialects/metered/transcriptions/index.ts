@@ -41,7 +41,7 @@ const tokensPerSecond = 32;
 /** A fast speaker's. */
 const writtenPerSecond = 8;
 
-/** Whether answers in a format say nothing of their usage, as `text`, `srt` and `vtt` do. */
+/** Whether responses in a format report no usage, like `text`, `srt` and `vtt`. */
 function isSilent(format: Json | undefined): boolean {
   return format != null && !String(format).endsWith("json");
 }
@@ -54,7 +54,7 @@ function isInTokens(priced: PricedNames): boolean {
   return !isByMinute(priced) && !priced.has("requests");
 }
 
-/** Files under other names are not what is heard. */
+/** Fields whose files are transcribed; others are ignored. */
 const soundFields = ["file", soundMember];
 
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
@@ -73,7 +73,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
   );
 }
 
-/** What the provider reports: seconds or tokens; the length of the whole in `duration` of verbose_json. */
+/** The reported usage: seconds or tokens, or `duration` of verbose_json. */
 function figuresIn(answer: JsonObject, { priced, files }: RequestedForm): MeteredFigures {
   const usage = objectOf(answer["usage"]) ?? {};
   const seconds = numberIn(usage["seconds"]) ?? numberIn(answer["duration"]);

@@ -5,7 +5,7 @@ import type { FormFile, RouteBody } from "../route.ts";
 
 export const soundMember = "input_audio";
 
-/** In characters, of which four are three bytes. */
+/** In base64 characters, four for each three bytes. */
 const maxStartChars = 16_384 * 4;
 const maxEndChars = 262_144 * 4;
 const plainStart = /^[A-Za-z0-9+/]+={0,2}$/;

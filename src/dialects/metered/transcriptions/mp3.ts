@@ -1,4 +1,4 @@
-/** By MPEG 1, and by 2 and 2.5; in kbit/s. */
+/** In kbit/s, for MPEG 1, and for 2 and 2.5. */
 const bitRates = [
   [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
   [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
@@ -18,8 +18,8 @@ export function isMp3(start: Buffer): boolean {
 }
 
 /**
- * By its frames: all of them if the file is short, else the rate of those at its ends, or the count of the encoder. 0 without any
- * frame. The sender writes the count, so one below half of what the frames play is ignored.
+ * Duration by the file's frames: all of them if the file is short, else the rate of those at its ends, or the encoder's
+ * count. 0 without any frame. The sender writes the count, so one below half of what the frames play is ignored.
  */
 export function mp3Seconds(start: Buffer, end: Buffer, bytes: number): number {
   const tag = tagBytes(start);
@@ -38,7 +38,7 @@ function byRate(one: Frame, other: Frame): number {
   return one.bytes / one.seconds - other.bytes / other.seconds;
 }
 
-/** ID3v2, perhaps with a picture: players skip as many bytes as it says that it has. */
+/** ID3v2, perhaps with a picture: players skip its declared number of bytes. */
 function tagBytes(start: Buffer): number {
   if (start.length < 10 || start.toString("latin1", 0, 3) !== "ID3") return 0;
   const size = start.subarray(6, 10).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);

@@ -1,6 +1,6 @@
 const headerBytes = 8;
 export const longHeaderBytes = 16;
-/** Before the tables, and within them. */
+/** Limits how many boxes are read before the tables, and within them. */
 export const maxBoxes = 1000;
 
 export interface Box {
@@ -8,7 +8,7 @@ export interface Box {
   readonly content: Buffer;
 }
 
-/** Its content is cut off where the bytes are. */
+/** Reads a box; its content ends where the bytes end. */
 export function boxAt(bytes: Buffer, at: number): (Box & { readonly length: number }) | null {
   if (at + headerBytes > bytes.length) return null;
   const size = bytes.readUInt32BE(at);

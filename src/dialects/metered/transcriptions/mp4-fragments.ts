@@ -7,17 +7,21 @@ const usualFrameSeconds = 0.02;
 export interface Track {
   readonly id: number;
   readonly ticksPerSecond: number;
-  /** Ticks of a frame where a fragment does not say it. */
+  /** Ticks of a frame if the fragment does not declare them. */
   readonly ticksPerFrame: number;
   readonly secondsPerFrame: number;
 }
 
-/** Boxes and frames that are looked at, within milliseconds. A recording of speech has fewer of them in its last MiB. */
+/**
+ * Maximum boxes and frames to inspect, which takes milliseconds. A recording of speech has fewer of them in its last
+ * MiB.
+ */
 const maxSteps = 30_000;
 
 /**
- * A recording that is written as it comes has its sound in fragments, each of which says when it begins, and how long its frames are. By
- * the last of them. The sender writes that, so the frames are counted too: a length below half of what they play is ignored. 0 without any.
+ * Duration of a file that was written while recording. Its audio is in fragments, each of which declares its start and
+ * the length of its frames; the last fragment counts. The sender writes these values, so the frames are counted too: a
+ * duration below half of what they play is ignored. 0 without fragments.
  */
 export function fragmentSeconds(track: Track, start: Buffer, end: Buffer, bytes: number): number {
   const last = new Fragments(track).walk(end);
@@ -38,7 +42,7 @@ class Fragments {
   frames = 0;
   /** Seconds at the end of the last one. */
   until = 0;
-  /** Where the first begins, and where its list of frames ends. */
+  /** Start of the first fragment, and the end of its list of frames. */
   from = 0;
   to = 0;
 
@@ -135,7 +139,7 @@ const rates = [
   ...[22_050, 16_000, 12_000, 11_025, 8000, 7350],
 ] as const;
 const samplesPerFrame = 1024;
-/** Before the first sample description, and before the boxes in it. */
+/** Bytes before the first sample description, and before the boxes in it. */
 const [listHeaderBytes, descriptionBytes] = [8, 28];
 /** Tags of what surrounds the configuration, and the bytes of each before the next. */
 const wrappers = [

@@ -8,15 +8,16 @@ const maxTracks = 2;
 /** Encoders have a few frames before the first sound, which are not played. */
 const minDeclaredShare = 0.9;
 
-/** A part of the file, and where it begins. */
+/** A part of the file, and its position. */
 interface Part {
   readonly bytes: Buffer;
   readonly at: number;
 }
 
 /**
- * By the header of the track of sound, or of all tracks, and by the frames that it has in its table and in fragments: those are played,
- * whatever the header says. 0 if the tables are neither near the start nor near the end, or have no frames of sound.
+ * Duration by the header of the audio track, or of all tracks, and by the frames in its table and fragments: those are
+ * played even if the header differs. 0 if the tables are neither near the start nor near the end, or have no audio
+ * frames.
  */
 export function mp4Sound(start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const tables = findTables([
@@ -41,7 +42,7 @@ export function mp4Sound(start: Buffer, end: Buffer, bytes: number): DeclaredSou
   return { seconds: isPlausible ? declared : maxSeconds, bytes: soundBytesIn(boxes, sounds, bytes) };
 }
 
-/** Tables have the size of each frame, and players read no more than that. Fragments are not all looked at. */
+/** Tables list the size of each frame, and players read no more than that. Not all fragments are inspected. */
 function soundBytesIn(boxes: readonly Box[], sounds: readonly Box[], bytes: number): number {
   if (boxes.some(({ type }) => type === "mvex")) return boxes.some(isVideo) ? bytes * soundInVideo : bytes;
   const known = sounds.map(({ content }) => frameBytesIn(content));
@@ -50,7 +51,7 @@ function soundBytesIn(boxes: readonly Box[], sounds: readonly Box[], bytes: numb
     : known.reduce((sum: number, each) => sum + (each ?? 0), 0);
 }
 
-/** From box to box, as players look for them. */
+/** Walks from box to box, as players do to find the tables. */
 function findTables(parts: readonly Part[]): Buffer | null {
   for (let [at, tries] = [0, 0]; tries < maxBoxes; tries += 1) {
     const part = parts.find((each) => at >= each.at && at + longHeaderBytes <= each.at + each.bytes.length);
@@ -83,7 +84,7 @@ function handlerOf(track: Buffer): string | undefined {
   return boxIn(track, "mdia", "hdlr")?.toString("latin1", 8, 12);
 }
 
-/** One size for all, or a list of them; null if that is cut off. */
+/** One size for all, or a list of sizes; null if the list is cut off. */
 function frameBytesIn(track: Buffer): number | null {
   const sizes = boxIn(track, "mdia", "minf", "stbl", "stsz");
   if (sizes === null || sizes.length < 12) return null;

@@ -1,6 +1,6 @@
 import { opusSeconds } from "./opus-packet.ts";
 
-/** Where the header of each codec has the samples of a second; Opus has always the same. */
+/** Position of the sample rate in each codec's header; Opus has a constant rate. */
 const rates: readonly (readonly [mark: string, perSecond: (start: Buffer) => number])[] = [
   ["OpusHead", () => 48_000],
   ["\x01vorbis", (start) => start.readUInt32LE(40)],
@@ -8,7 +8,7 @@ const rates: readonly (readonly [mark: string, perSecond: (start: Buffer) => num
   ["\x7fFLAC", (start) => start.readUIntBE(55, 3) >>> 4],
 ];
 
-/** Even if each packet is one byte, these are read in a few milliseconds. */
+/** Even if each packet is one byte, this many bytes are read in a few milliseconds. */
 const maxWalkedBytes = 256 * 1024;
 const headerBytes = 27;
 const isContinued = 1;

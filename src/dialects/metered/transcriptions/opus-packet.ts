@@ -5,7 +5,7 @@ const celt = [2.5, 5, 10, 20] as const;
 
 const firstOfHeader = "O".charCodeAt(0);
 
-/** How long a packet of Opus plays, by its first bytes; 0 for the headers of a file, and for what is not there. */
+/** Duration of an Opus packet, by its first bytes; 0 for a file's headers, and beyond the end. */
 export function opusSeconds(bytes: Buffer, at: number): number {
   const [first, second = 0] = [bytes[at], bytes[at + 1]];
   const isHeader = first === firstOfHeader && bytes.toString("latin1", at, at + 4) === "Opus";

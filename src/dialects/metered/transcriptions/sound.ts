@@ -10,9 +10,12 @@ import { webmSound } from "./webm.ts";
 
 /** Bytes for a second of sound. */
 interface ByteRates {
-  /** The lowest usual one, by which a file is held for, and charged if it does not say how long it is. */
+  /** The lowest usual rate. Holds use it, and so do charges for a file without a declared duration. */
   readonly min: number;
-  /** A file that says that it has more is longer than it says: the sender may write anything, and players read on to the end. */
+  /**
+   * The highest usual rate. A file with a higher one is longer than it declares: the sender can write anything, and
+   * players read to the end.
+   */
   readonly max: number;
 }
 
@@ -42,7 +45,7 @@ export function secondsOf(files: readonly FormFile[]): number {
   return files.reduce((sum, file) => sum + (wavSeconds(file.start, file.bytes) ?? estimated(file)), 0);
 }
 
-/** The most that it can be, whatever it declares; exactly for WAV. */
+/** Maximum possible duration, whatever the files declare; exact for WAV. */
 export function maxSecondsOf(files: readonly FormFile[]): number {
   return files.reduce((sum, file) => sum + (wavSeconds(file.start, file.bytes) ?? maxSecondsIn(file)), 0);
 }
@@ -63,7 +66,7 @@ function maxSecondsIn(file: FormFile): number {
   return Math.min(Math.max(file.bytes / rates.min, declaredSound(file).seconds), maxBytes / rates.min);
 }
 
-/** Sound in JSON may come without a start, so that it may be of any kind. */
+/** Audio in JSON can lack its start, so its kind is unknown. */
 function ratesOf({ start }: FormFile): ByteRates {
   const header = asBuffer(start);
   const kind = sparseKinds.find(([mark, at]) => header.toString("latin1", at, at + mark.length) === mark);
@@ -73,7 +76,7 @@ function ratesOf({ start }: FormFile): ByteRates {
 
 type Reader = (start: Buffer, end: Buffer, bytes: number) => number | DeclaredSound;
 
-/** By the mark of a kind of file and its place. */
+/** Readers by a file type's signature and its position. */
 const readers: readonly (readonly [mark: string, at: number, read: Reader])[] = [
   ["fLaC", 0, flacSeconds],
   ["OggS", 0, oggSeconds],
@@ -81,12 +84,12 @@ const readers: readonly (readonly [mark: string, at: number, read: Reader])[] = 
   ["\x1aE\xdf\xa3", 0, webmSound],
 ];
 
-/** A request asks several times. */
+/** Cached, because a request needs it several times. */
 const known = new WeakMap<FormFile, DeclaredSound>();
 
 /**
- * How long a file says that it plays; 0 seconds if it does not, or not where it is looked at. The sender writes it, and may write
- * anything.
+ * The declared duration of a file; 0 seconds if it declares none in the inspected parts. The sender writes it, and can
+ * write anything.
  */
 function declaredSound(file: FormFile): DeclaredSound {
   const sound = known.get(file) ?? readSound(file);

@@ -5,8 +5,9 @@ import { clusterMark, type Element, elementsIn, ids, wholeNumberIn } from "./web
 const [duration, scale] = ["4489", "2ad7b1"].map((id) => Buffer.from(id, "hex"));
 
 /**
- * A file that was recorded as it came has no length, but its clusters say when they begin. The last one is assumed to be as long as the others. The
- * sender writes both, so the audio packets near the end are counted too: a length below half of what they play is ignored.
+ * A file that was written while recording has no duration, but its clusters declare their start. The last cluster is
+ * assumed to be as long as the others. The sender writes both, so the audio packets near the end are counted too: a
+ * duration below half of what they play is ignored.
  */
 export function webmSound(start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const ticks = numberOf(start, start.indexOf(duration ?? ""), 2);
@@ -29,7 +30,10 @@ function checked(declared: number, start: Buffer, end: Buffer, bytes: number): D
   return { seconds: Math.max(declared, played), bytes: bytes * share };
 }
 
-/** The value of an element, behind its id and one byte with its length: a float of 4 or 8 bytes for a duration, else whole. */
+/**
+ * The value of an element, after its id and one byte with its length: a float of 4 or 8 bytes for a duration, else an
+ * integer.
+ */
 function numberOf(bytes: Buffer, at: number, idBytes: number): number {
   const from = at + idBytes + 1;
   const length = (bytes[from - 1] ?? 0) & 0x7f;
@@ -56,7 +60,10 @@ interface Packets {
   readonly spanBytes: number;
 }
 
-/** Null if the part has too many to be looked at. Clusters are found wherever they are, so that none can hide another. */
+/**
+ * Counts packets; null if the part has too many to inspect. Clusters are found at any position, so that none can hide
+ * another.
+ */
 function packetsIn(part: Buffer, soundTracks: ReadonlySet<number>): Packets | null {
   let [soundBytes, soundSeconds, allBytes, steps] = [0, 0, 0, 0];
   const first = part.indexOf(clusterMark);

@@ -4,7 +4,7 @@ import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 
-/** A message's content: a string or a list of parts. Empty content gives no block. */
+/** A message's content: a string or a list of parts. Empty content results in no block. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   const blocks: IrContent[] = [];
@@ -16,7 +16,7 @@ export function readContent(content: Json | undefined, path: string): IrContent[
   return blocks;
 }
 
-/** For roles whose content may only be text: instructions and the assistant. */
+/** For roles whose content must be text: instructions and the assistant. */
 export function readTexts(content: Json | undefined, path: string): IrText[] {
   const blocks = readContent(content, path);
   return blocks.every((block) => block.type === "text") ? blocks : reject(path, "must contain only text");

@@ -67,7 +67,7 @@ class Turns {
     return this.#messages;
   }
 
-  /** The results of `functions` name the function, and answer its last call. */
+  /** Results of `functions` name the function, and belong to its last call. */
   #legacyIdOf({ name }: JsonObject, path: string): string {
     const id = this.#legacyIds.get(stringOf(name) ?? "");
     return id ?? reject(`${path}.name`, "must be the name of an earlier `function_call`");

@@ -97,7 +97,7 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
   return readHosted(tool, { name: type, path });
 }
 
-/** Some clients leave the type out, and chat providers take that. */
+/** Some clients omit the type, and chat providers accept that. */
 function impliedType(tool: JsonObject, path: string): string {
   if (customPart(tool) !== null) return "custom";
   return objectOf(tool["function"]) === null

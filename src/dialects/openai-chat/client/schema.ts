@@ -59,7 +59,7 @@ export const chatRequest = Type.Object({
   user: optional(Type.String()),
 });
 
-/** What is accepted: clients that still use `functions` return results with a role that the contract does not list. */
+/** The accepted form: clients that still use `functions` return results with a role that the contract does not list. */
 export const acceptedChatRequest = Type.Object({
   ...chatRequest.properties,
   messages: Type.Array(

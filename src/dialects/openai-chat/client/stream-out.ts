@@ -30,7 +30,7 @@ export class ChatStreamWriter implements StreamWriter {
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #declined = false;
-  /** Where in the content the open text starts; null while no text block is open. */
+  /** Position in the content at which the open text starts; null while no text block is open. */
   #textOffset: number | null = null;
   #contentLength = 0;
   /** Written in one chunk, as OpenAI does: its clients replace the list of an earlier chunk, or fail. */

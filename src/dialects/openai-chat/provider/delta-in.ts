@@ -84,7 +84,7 @@ function textIn(value: Json | undefined): string {
     .join("");
 }
 
-/** Without their spans if the text is only a part of the content, since they are counted in all of it. */
+/** Drops spans if the text is only a part of the content, because they count from the start of the whole content. */
 export function citationsOf(message: JsonObject, isPartOfContent: boolean): readonly IrCitation[] {
   const citations = readCitations(message["annotations"]);
   return isPartOfContent ? citations.map((citation) => ({ ...citation, span: null })) : citations;
@@ -139,7 +139,10 @@ function inputText(input: Json | undefined): string {
 /** Only chunks that match are parsed. Nearly all chunks have content and do not match. */
 const mayOpen = /"role"|"choices"\s*:\s*\[\s*\]/;
 
-/** Whether the event is a chunk that only announces the answer: one with the role, or Azure's findings about the prompt. */
+/**
+ * Whether the event is a chunk that only announces the response: one with the role, or Azure's findings about the
+ * prompt.
+ */
 export function isOpeningChunk(event: string): boolean {
   const chunk = mayOpen.test(event) ? parseObject(dataOf(event)) : null;
   if (chunk === null || !Array.isArray(chunk["choices"]) || isFailure(chunk)) return false;

@@ -90,7 +90,7 @@ function addReasoning(body: JsonObject, request: IrRequest, target: Target, drop
   }
 }
 
-/** Null for a model without reasoning, which would answer 400; one that is declared to take `none` takes that in any case. */
+/** Null for a model without reasoning, which would return 400. A model that declares `none` always gets it. */
 function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
   if (reasoning === null) return null;
   const isOff = effortOf(reasoning) === "none" && declared(target, "effort_none") === true;

@@ -16,7 +16,7 @@ import { callsOf, contentOf, isFailure, reasoningOf } from "./delta-in.ts";
 import { ChatStreamReader } from "./stream-in.ts";
 import { usageReader } from "./usage-in.ts";
 
-/** The answer is the first choice, whose message is read as the delta of a stream's only chunk. */
+/** Reads the first choice, whose message is treated as the delta of a stream's only chunk. */
 export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
@@ -33,7 +33,7 @@ export function readResponse(body: JsonObject, target: Target): readonly IrEvent
   return readAsStream(new ChatStreamReader(target), [["", chunk]], usageReader.usageIn(body));
 }
 
-/** Each call of a message is whole, whatever its index and id. */
+/** Each call of a message is complete, with any index and id. */
 function deltaOf({ tool_calls: calls, function_call: legacy = null, ...message }: JsonObject): JsonObject {
   const called = isZero(legacy) ? objectsOf(calls) : [...objectsOf(calls), { function: legacy }];
   return { ...message, tool_calls: called.map((call, index) => ({ ...call, index })) };
@@ -44,7 +44,7 @@ function hasContent(delta: JsonObject): boolean {
   return contentOf(delta) + reasoningOf(delta) + refusal !== "" || callsOf(delta).length > 0;
 }
 
-/** Azure's filter leaves out the message as a whole. A model that has nothing to say has said that it stops. */
+/** Azure's filter omits the whole message. A model with nothing to say still reports that it stops. */
 function mayBeEmpty({ message, finish_reason: reason }: JsonObject): boolean {
   const finish = readFinish(reason);
   if (finish === null) return false;
@@ -55,7 +55,7 @@ export function failureIn(body: JsonObject): GatewayError | null {
   return isFailure(body) ? reportedFailure(body, usageReader) : null;
 }
 
-/** Copilot sends text and calls of one answer as two choices. */
+/** Copilot sends text and calls of one response as two choices. */
 function choiceOf(body: JsonObject, target: Target): JsonObject | null {
   const first = firstObjectOf(body["choices"]);
   if (first === null || !hasQuirk(target, "split_choices")) return first;
@@ -70,7 +70,7 @@ function choiceOf(body: JsonObject, target: Target): JsonObject | null {
   return { ...first, ...all.at(-1), message };
 }
 
-/** The first chunk reports only that the answer has failed. */
+/** A first chunk that only reports the failure of the response. */
 export const failedStart: FailedStart = {
   marks: failureMarks,
   failureIn(chunk) {

@@ -14,8 +14,8 @@ interface Call {
 }
 
 /**
- * Assembles calls from fragments. Providers differ in what a fragment has: an index or none, the id and name on the
- * first or on all of them, input before the name, or no input at all.
+ * Assembles calls from fragments. Providers differ in the contents of a fragment: an index or none, the id and name on
+ * the first or on all of them, input before the name, or no input at all.
  */
 export class CallAssembler {
   readonly #blocks: BlockEmitter;
@@ -79,7 +79,7 @@ export class CallAssembler {
     this.#byId.set(id, call);
   }
 
-  /** Google sends a call whole, so the signature comes with the name. */
+  /** Google sends a call as a whole, so the signature comes with the name. */
   #prove(signature: string): void {
     const reasoning = this.#blocks.begin({ type: "reasoning" });
     this.#blocks.end(reasoning, this.#target && googleSignature(signature, this.#target));

@@ -27,12 +27,12 @@ import { type ChoiceUsages, readExtras, reportsUsage, usageIn, usageReader } fro
 type TextKind = "reasoning" | "text" | "refusal";
 
 /**
- * Reads chunks of chat, and of completions. Streams end with `[DONE]`; usage is in a chunk of its own before it, or in the last one.
- * The answer is the first choice. At most one of reasoning, text and refusal is open at a time. Calls stay open until the end,
- * because providers interleave their fragments and nothing marks a call as complete.
+ * Reads chunks of chat, and of completions. Streams end with `[DONE]`; usage is in a separate chunk before it, or in
+ * the last one. The response is the first choice. At most one of reasoning, text and refusal is open at a time. Calls
+ * stay open until the end, because providers interleave their fragments and nothing marks a call as complete.
  */
 export class ChatStreamReader extends StreamReader {
-  /** Some servers forget it. */
+  /** Some servers omit it. */
   override readonly missingEnd = "data: [DONE]\n\n";
   protected override readonly eventName = "a chat chunk";
   readonly #calls: CallAssembler;
@@ -46,7 +46,7 @@ export class ChatStreamReader extends StreamReader {
   readonly #citations = new Map<string, IrCitation>();
   #tier: string | null = null;
   #finish: IrFinish | null = null;
-  /** The indexes of the choices, and of those that have finished. */
+  /** The indexes of all choices, and of the finished ones. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
   readonly #choiceUsages: ChoiceUsages = new Map();
@@ -91,13 +91,13 @@ export class ChatStreamReader extends StreamReader {
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
   }
 
-  /** Some servers have an empty reason in every chunk. */
+  /** Some servers send an empty reason in every chunk. */
   #noteFinish({ index = 0, finish_reason: reason }: JsonObject): void {
     this.#choices.add(index);
     if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }
 
-  /** A spoken answer has many chunks, and each may contain its id. */
+  /** A spoken response has many chunks, and each may contain its id. */
   #recordIds(chunk: JsonObject): void {
     const ids = issuedIds(chunk);
     if (ids.length === 0) return;

@@ -57,7 +57,7 @@ export class ThinkTagSplitter {
     return { reasoning, text: "" };
   }
 
-  /** The blank lines between the reasoning and the answer belong to neither. */
+  /** The blank lines between the reasoning and the response belong to neither. */
   #after(reasoning: string): SplitText {
     const text = this.#held.trimStart();
     this.#held = "";
@@ -73,7 +73,7 @@ export class ThinkTagSplitter {
   }
 }
 
-/** How many characters at the end may be the start of the closing tag. */
+/** Number of characters at the end that may be the start of the closing tag. */
 function overlap(text: string): number {
   for (let length = Math.min(close.length - 1, text.length); length > 0; length -= 1) {
     if (close.startsWith(text.slice(-length))) return length;

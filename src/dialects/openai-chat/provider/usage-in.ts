@@ -11,15 +11,15 @@ import {
 } from "../../usage/reported-usage.ts";
 
 /**
- * `usage` of a chat completion, or of the last chunk of a stream: the fields that are read here, of which nothing is certain.
- * https://platform.openai.com/docs/api-reference/chat/object#chat-object-usage
+ * `usage` of a chat completion, or of the last chunk of a stream: the fields that are read here, none of which is
+ * guaranteed. https://platform.openai.com/docs/api-reference/chat/object#chat-object-usage
  */
 interface ChatUsage {
   /** All input, cached tokens included; without them at xAI (see `cacheIsApart`). */
   readonly prompt_tokens?: Json | undefined;
   /** All output, reasoning included; without it at xAI (see `reasoningIsApart`). */
   readonly completion_tokens?: Json | undefined;
-  /** Input and output. Read only to find out which of them the parts are included in. */
+  /** Input and output. Read only to determine which of them includes the parts. */
   readonly total_tokens?: Json | undefined;
   /** Parts of the input: `PromptTokensDetails`. */
   readonly prompt_tokens_details?: Json | undefined;
@@ -42,7 +42,7 @@ interface PromptTokensDetails {
   readonly cached_tokens?: Json | undefined;
   /** OpenRouter: written to the cache. */
   readonly cache_write_tokens?: Json | undefined;
-  /** Sound, which has a price of its own. */
+  /** Audio, which has a separate price. */
   readonly audio_tokens?: Json | undefined;
 }
 
@@ -75,7 +75,7 @@ function cachedBesideDetails(usage: ChatUsage): Json | undefined {
   return usage.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens;
 }
 
-/** xAI's `prompt_tokens` may leave out what was read from its cache. Elsewhere such figures make no sense. */
+/** xAI's `prompt_tokens` can exclude tokens read from its cache. Elsewhere such counts are invalid. */
 function cacheIsApart(usage: ChatUsage, cached: Json | undefined): boolean {
   const { prompt_tokens: input, num_sources_used: sources } = usage;
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
@@ -115,7 +115,7 @@ export function reportsUsage(chunk: JsonObject): boolean {
   return listOf(choices).some((choice) => isObject(choice) && isObject(choice["usage"]));
 }
 
-/** The usage object of an answer or a chunk: its own, its first choice's, or Groq's. */
+/** The usage object of a response or a chunk: its own, its first choice's, or Groq's. */
 function usageOf(chunk: JsonObject): Json | undefined {
   return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }
@@ -128,7 +128,7 @@ function reasoningIsApart(usage: ChatUsage, reasoning: Json | undefined): boolea
   return total === input + output + reasoning;
 }
 
-/** A chunk with usage says as much as a whole answer. */
+/** A chunk with usage has the same fields as a non-streaming response. */
 export function readExtras(answer: JsonObject): ReportedExtras {
   const reported = objectOf(usageOf(answer));
   const usage: ChatUsage = reported ?? {};
@@ -142,7 +142,7 @@ export function readExtras(answer: JsonObject): ReportedExtras {
 
 export const usageReader: UsageReader = { usageIn: (answer) => usageIn(answer), readExtras };
 
-/** A chat stream only includes usage if its client asks for it. */
+/** A chat stream includes usage only if its client requests it. */
 export function wantsUsage(body: JsonObject): boolean {
   return objectOf(body["stream_options"])?.["include_usage"] === true;
 }

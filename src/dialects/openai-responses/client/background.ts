@@ -16,7 +16,7 @@ import { memberOf, parsedValue } from "./turn-items.ts";
 /** Streamed, so that what it produces is known at any moment, and in the foreground for the provider. */
 const asStream: BodyChanges = { background: undefined, stream: true };
 
-/** The pieces of the request as it goes on. */
+/** The pieces of the request that runs in the foreground. */
 export function inForeground(
   request: Parameters<typeof patchedPieces>[0],
   spans: Parameters<typeof patchedPieces>[1],
@@ -24,7 +24,7 @@ export function inForeground(
   return patchedPieces(request, spans, asStream);
 }
 
-/** What every object of a response in the background says, also if a provider wrote it. */
+/** Fields that every background response has, also if a provider wrote it. */
 export function backgroundFields(id: string): MemberChanges {
   return { id, background: true, store: true };
 }
@@ -37,7 +37,7 @@ interface QueuedResponse {
   readonly parentId: string | null;
 }
 
-/** The JSON of a response that no provider has answered yet, without its output. */
+/** The JSON of a response that no provider has started yet, without its output. */
 export function queuedHead({ id, atSeconds, body, model, parentId }: QueuedResponse): Uint8Array {
   const head = {
     ...responseHead(id, atSeconds, { status: "queued" }),
@@ -49,7 +49,7 @@ export function queuedHead({ id, atSeconds, body, model, parentId }: QueuedRespo
 
 export interface BackgroundStatus {
   readonly status: string;
-  /** It has not ended. */
+  /** Whether it has not ended. */
   readonly isOpen: boolean;
 }
 
@@ -98,7 +98,7 @@ const endTypes: ReadonlySet<unknown> = new Set([
   ...["response.completed", "response.incomplete", "response.failed"],
 ]);
 
-/** Events that the gateway writes itself, or that say nothing of the response. */
+/** Types of events that the gateway writes itself, or that have nothing of the response. */
 const ownTypes: ReadonlySet<unknown> = new Set([
   ...["response.created", "response.queued", "response.in_progress", "keepalive"],
 ]);
@@ -116,7 +116,7 @@ export function withoutOutput(head: Uint8Array): Uint8Array {
   return Buffer.concat([head.subarray(0, end), Buffer.from(',"output":[]'), head.subarray(end)]);
 }
 
-/** What becomes of an event of the stream: another place in it, or the response that it ends with. Null if it is left out. */
+/** What to do with an event of the stream: renumber it, or end with its response. Null if it is dropped. */
 export type KeptEvent =
   | { readonly kind: "numbered"; write(sequenceNumber: number): string }
   | { readonly kind: "end"; readonly type: string; readonly response: Uint8Array };
@@ -135,7 +135,7 @@ export function keptEvent({ event, data }: SseFrame, id: string): KeptEvent | nu
   return { kind: "end", type, response: patchMembers(written, backgroundFields(id)) };
 }
 
-/** A provider's event that cannot be read stays as it is. */
+/** A provider's event that cannot be read stays unchanged. */
 function renumbered(event: Buffer, sequenceNumber: number): string {
   try {
     return asBuffer(patchMembers(event, { sequence_number: sequenceNumber })).toString();

@@ -17,7 +17,7 @@ import {
 
 export const compactionTrigger = "compaction_trigger";
 
-/** What a conversation is replaced by: the vendor's own form of it, or one that was encrypted here. */
+/** Whether an item replaces a conversation: the vendor's own form of it, or one that was encrypted here. */
 export function isCompaction({ type }: TurnItem): boolean {
   return type === "compaction" || type === "compaction_summary";
 }
@@ -48,7 +48,7 @@ const instruction =
   "and reasons, names, numbers, paths, identifiers, relevant code, tool results, open work and next steps. Do not reply to the " +
   "conversation or call tools. Output only the summary.";
 
-/** Without tools and forms of an answer: only the summary is wanted. */
+/** Request fields to remove: tools and response formats, because only the summary is wanted. */
 const leftOut = [
   ...["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls", "text", "include", "top_logprobs"],
   ...["context_management", "truncation", "background", "moderation"],
@@ -101,7 +101,7 @@ function parsed({ raw }: TurnItem): JsonObject {
   return JSON.parse(Buffer.from(raw).toString());
 }
 
-/** How much of a conversation is kept next to its summary: 64,000 tokens of about four bytes. */
+/** Maximum size of the conversation that is kept next to its summary: 64,000 tokens of about four bytes. */
 const maxKeptBytes = 64_000 * 4;
 
 /** The newest messages of the user, in their order. */
@@ -115,7 +115,7 @@ export function keptMessages(items: readonly TurnItem[]): readonly TurnItem[] {
   return messages.slice(dropped + 1);
 }
 
-/** All text that a response says; "" if it says none. */
+/** All text of a response; "" if it has none. */
 export function summaryOf({ output }: EndedResponse): string {
   const texts = output
     .filter(({ type }) => type === "message")
@@ -131,7 +131,7 @@ export function compactionItem(id: string, encrypted: string): TurnItem {
   return itemOf({ id, type: "compaction", encrypted_content: encryptedMark + encrypted });
 }
 
-/** What the compaction of a conversation is written from. */
+/** The parameters for writing a compaction. */
 export interface CompactionContext {
   /** The request as the client sent it, and the model's id. */
   readonly source: Source;
@@ -139,7 +139,7 @@ export interface CompactionContext {
   readonly itemId: string;
 }
 
-/** The answer of the route that only compacts. */
+/** The response of the route that only compacts. */
 export function writeCompaction(
   { source, id }: CompactionContext,
   output: readonly TurnItem[],
@@ -150,12 +150,12 @@ export function writeCompaction(
   return JSON.stringify({ id, object: "response.compaction", created_at: created, output: items, usage });
 }
 
-/** A response whose output is the compaction alone. */
+/** A response whose only output is the compaction. */
 export function compactedResponse(context: CompactionContext, item: TurnItem, usage: Json): JsonObject {
   return { ...envelope(context, "completed"), usage, output: [parsed(item)] };
 }
 
-/** What a response says that it has used. */
+/** The usage that a response reports. */
 export function usageOf({ head }: EndedResponse): Json {
   const { usage = null }: JsonObject = JSON.parse(Buffer.from(head).toString());
   return usage;

@@ -13,7 +13,7 @@ export function readAnswer(content: Json | undefined, path: string): (IrText | I
   return readParts(content, path, readResponsePart);
 }
 
-/** Without empty texts, which Anthropic rejects. */
+/** Drops empty texts, which Anthropic rejects. */
 function readParts<Block extends IrContent | IrRefusal>(
   content: Json | undefined,
   path: string,

@@ -35,7 +35,7 @@ export function responseHead(id: string, createdAtSeconds: number, progress: Res
   };
 }
 
-/** Never before the response was created, whatever the clock does. */
+/** Never before the response was created, even if the clock is set back. */
 export function completedAt({ source, clock }: Pick<WriterContext, "source" | "clock">): number {
   return Math.max(source.nowSeconds, Math.floor(clock.wallMs() / 1000));
 }
@@ -97,7 +97,7 @@ function echoFormat(format: JsonObject): JsonObject {
   return { ...format, ...withDefaults(format, { description: null, strict: false }) };
 }
 
-/** The defaults of those fields that an object does not have, or has as null. */
+/** Adds the defaults of fields that an object lacks or has as null. */
 function withDefaults(object: JsonObject, defaults: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => [name, object[name] ?? value ?? null]),

@@ -22,7 +22,7 @@ const hostedHistory = new Set([
   "mcp_call",
 ]);
 
-/** Items that only their vendor can read: calls of its own tools and what came of them, compactions, settings. */
+/** Items that only their vendor can read: calls of its own tools and their results, compactions, settings. */
 const vendorsOwn =
   /_(?:call|output|request|response)$|^(?:compaction(?:_summary|_trigger)?|configuration_update|program)$/;
 

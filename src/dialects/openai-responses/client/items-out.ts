@@ -27,14 +27,14 @@ export function messageItem(id: string, status: ItemStatus, parts: readonly Answ
   return { id, type: "message", status, role: "assistant", content: parts.map((part) => answerPart(part)) };
 }
 
-/** With another text in place of its own, if one is given. */
+/** A part, with `text` in place of its own text. */
 export function answerPart(part: AnswerPart, text = part.text): JsonObject {
   if (part.type === "refusal") return { type: "refusal", refusal: text };
   const annotations = responsesAnnotations(part.citations ?? [], part.text.length);
   return { type: "output_text", text, annotations, logprobs: [] };
 }
 
-/** Without a status, because OpenAI rejects one when the item is replayed. The envelope contains the exact parts. */
+/** Has no status, because OpenAI rejects one when the item is replayed. The envelope contains the exact parts. */
 export function reasoningItem(
   id: string,
   parts: readonly string[],

@@ -16,7 +16,7 @@ export function shownItems(items: readonly TurnItem[]): Uint8Array {
 /** Types of items that have a status: messages, calls, and what calls gave. */
 const hasStatus = /^message$|_(?:call|output)$/;
 
-/** An item as it was sent, with what clients may leave out of it. */
+/** An item as it was sent, with defaults for fields that clients can omit. */
 export function shownItem({ raw, id, type }: TurnItem): Json {
   const item: Json = JSON.parse(Buffer.from(raw).toString());
   if (!isObject(item)) return item;

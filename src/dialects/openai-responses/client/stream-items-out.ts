@@ -75,7 +75,7 @@ interface GrowingPart {
   readonly type: "text" | "refusal";
   text: string;
   citations?: readonly IrCitation[];
-  /** As it began, and as a whole once it has ended. */
+  /** The item at its start, and complete once it has ended. */
   json: string;
 }
 

@@ -23,7 +23,7 @@ interface OpenBlock {
 
 /**
  * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. An item is
- * closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
+ * closed only when the next one begins or the response ends, because only `finish` tells whether it is incomplete.
  */
 export class ResponsesStreamWriter implements StreamWriter {
   readonly #call: WriterContext;
@@ -179,8 +179,8 @@ export class ResponsesStreamWriter implements StreamWriter {
 const endMarker = dataFrame("[DONE]");
 
 /**
- * Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. If bytes pass
- * through, the request is no longer known, so the fields that would echo it have their defaults.
+ * Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. If bytes
+ * pass through, the request is no longer known, so the fields that would echo it have their defaults.
  */
 export function inBandError(error: GatewayError, _requestId: string, position: StreamPosition): string {
   const head = responseHead(position.responseId, position.createdAtSeconds, {

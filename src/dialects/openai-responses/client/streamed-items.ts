@@ -6,14 +6,14 @@ import { describeItem, memberOf, parsedValue, type TurnItem } from "./turn-items
 const encoder = new TextEncoder();
 const itemMark = '"response.output_item.done"';
 
-/** The items of a response that is streamed. Some providers end it with an event that has none of them. */
+/** The items of a streamed response. Some providers end it with an event without any items. */
 export class StreamedItems {
   /** The data of events. Read only when the items are requested, which is rare. Null if they are too large together. */
   events: Uint8Array[] | null;
-  /** The length of all of them, kept or not. */
+  /** Total length of all items, stored or not. */
   length = 0;
 
-  /** From events that were collected on another thread, if any. */
+  /** Starts with events that were collected on another thread, if any. */
   constructor(events: Uint8Array[] | null = []) {
     this.events = events;
   }
@@ -27,7 +27,7 @@ export class StreamedItems {
     else this.events = null;
   }
 
-  /** In their order in the output; null if they are too large together. */
+  /** In output order; null if they are too large together. */
   all(): readonly TurnItem[] | null {
     if (this.events === null) return null;
     const placed = this.events.flatMap(itemIn);

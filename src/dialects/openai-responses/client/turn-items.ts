@@ -53,7 +53,7 @@ export interface ItemSpan extends Omit<TurnItem, "raw"> {
   readonly end: number;
 }
 
-/** Where the items of a request are, for another thread; null if it has no list of them. */
+/** The positions of a request's items, for another thread; null if it has no list of items. */
 export function inputSpans(body: Uint8Array, field: ItemsField): readonly ItemSpan[] | null {
   const input = fieldOf(body, field);
   if (input === undefined || body[input.valueStart] !== openBracket) return null;
@@ -101,7 +101,7 @@ function itemOf(bytes: Uint8Array, spans: JsonSpans): TurnItem {
   return { raw, id, type, callId: textIn(bytes, spans, "call_id"), isLeftOut };
 }
 
-/** Who says a message. It is not parsed: it may be long. */
+/** The role of a message. The item is not parsed: it may be long. */
 export function roleOf({ raw }: TurnItem): string | null {
   return textIn(raw, scanObject(raw, 0, ["role"]), "role");
 }
@@ -117,8 +117,8 @@ function textIn(raw: Uint8Array, spans: JsonSpans, name: string): string | null 
 export type NamingField = "previous_response_id" | "conversation";
 
 /**
- * The pieces of the request with these items as its input and, if they are the whole conversation, without the member that names
- * what it continues. All other bytes stay as they are.
+ * The pieces of the request with these items as its input and, if they are the whole conversation, without the member
+ * that names what it continues. All other bytes stay unchanged.
  */
 export function withInput(
   body: Uint8Array,
@@ -155,7 +155,7 @@ const open = encoder.encode("[");
 const between = encoder.encode(",");
 const close = encoder.encode("]");
 
-/** A response that has ended, apart from its items. */
+/** A response that has ended, without its items. */
 export interface EndedResponse {
   readonly id: string;
   /** The JSON of all other fields, as the provider has written them. */
@@ -179,7 +179,7 @@ export function itemIds(items: readonly Json[]): readonly string[] {
   return ids;
 }
 
-/** What has come before the end of a stream. */
+/** The part of a stream before its end. */
 interface StreamedOutput {
   /** Null if it is too much to be kept. */
   all(): readonly TurnItem[] | null;
@@ -187,22 +187,22 @@ interface StreamedOutput {
 
 const kept: ReadonlySet<Json> = new Set(["completed", "incomplete"]);
 
-/** The JSON of a response, however it has ended, as it is kept. */
+/** The JSON of a response in its stored form, whatever its status. */
 export function anyResponse(response: Uint8Array, id: string): EndedResponse {
   const spans = scanObject(response, skipSpace(response, 0), ["output"]);
   const output = outputItems(response, memberOf(spans, "output"), undefined) ?? [];
   return { id, head: patchMembers(response, { output: undefined }, spans), output };
 }
 
-/** What a response says of the response or the conversation that it continues. */
+/** Fields of a response that name the response or conversation that it continues. */
 export function continuedFields(parentId: string | null): JsonObject {
   if (parentId === null || !isConversationId(parentId)) return { previous_response_id: parentId };
   return { previous_response_id: null, conversation: { id: parentId } };
 }
 
 /**
- * The response object in what the client gets: the whole body, or the events that end a stream. Null if it failed or is not
- * a response. A stream may end with a response that has none of the items that were streamed.
+ * The response object in the client's response: the whole body, or the events that end a stream. Null if it failed or
+ * is not a response. A stream can end with a response that has none of the streamed items.
  */
 export function endedResponse(answer: Uint8Array, streamed?: StreamedOutput): EndedResponse | null {
   const bytes = responseIn(answer);
@@ -257,7 +257,7 @@ function responseIn(answer: Uint8Array): Uint8Array | null {
 
 const keptEnds: ReadonlySet<Json | undefined> = new Set(["response.completed", "response.incomplete"]);
 
-/** The pieces of the whole response again, as it is kept here: it continues `parentId`. */
+/** The pieces of the stored response: it continues `parentId`. */
 export function responsePieces(
   head: Uint8Array,
   output: readonly TurnItem[],
@@ -275,7 +275,7 @@ export function memberOf({ members }: Pick<JsonSpans, "members">, name: string):
   return undefined;
 }
 
-/** Most values are texts without escapes, and those are themselves. */
+/** Most values are texts without escapes, which need no parsing. */
 export function parsedValue(bytes: Uint8Array, { valueStart, end }: Member): Json {
   const json = asBuffer(bytes).toString("utf8", valueStart, end);
   return bytes[valueStart] === quote && !json.includes("\\") ? json.slice(1, -1) : JSON.parse(json);

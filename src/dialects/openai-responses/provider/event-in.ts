@@ -10,10 +10,10 @@ export function isReadable(item: Json): item is JsonObject {
 
 /** Measures reasoning that only OpenAI can read. An item may have some of it when it is announced, and all when it is done. */
 export class EncryptedReasoning {
-  /** By the item's index. */
+  /** Characters so far, by the item's index. */
   readonly #charsByItem = new Map<Json | undefined, number>();
 
-  /** How much an event adds. */
+  /** Number of characters that an event adds. */
   charsIn({ item, output_index: index }: JsonObject): number {
     if (!isObject(item)) return 0;
     const chars = stringOf(item["encrypted_content"])?.length ?? 0;

@@ -4,9 +4,9 @@ import { IdCollector } from "../../provider-response/id-collector.ts";
 import { lacksContent } from "../stored-items.ts";
 
 /**
- * A response that the provider does not store cannot be referred to, nor can its items: neither where the provider was asked not to store
- * it, although not every server repeats that, nor where it says so. An item without content is different. Clients send it back as it is, so
- * it must be known whose it is.
+ * Requests cannot refer to a response that the provider does not store, nor to its items. This applies if the request
+ * asked the provider not to store it, although not every server repeats that, and if the response reports it. An item
+ * without content is an exception: clients send it back unchanged, so its owner must be known.
  */
 export function issuedIds(response: JsonObject, isStored = true): readonly string[] {
   const ids = new IdCollector();

@@ -4,7 +4,10 @@ import { streamedText, writtenText } from "../../provider-response/produced.ts";
 
 type TextSource = "added" | "delta" | "whole" | "item" | "response";
 
-/** The texts of a stream's items. Servers number all events, some of them or none, and so they do with ids. */
+/**
+ * The texts of a stream's items. Some servers number all events, others only some of them or none, and the same is true
+ * of ids.
+ */
 export class ItemTexts {
   readonly #byIndex = new Map<number, ItemText>();
   readonly #byId = new Map<string, ItemText>();
@@ -75,7 +78,7 @@ class ItemText {
     return text.slice(text.length - this.addChars(source, text.length));
   }
 
-  /** Returns how many of them are new. */
+  /** Returns how many of the characters are new. */
   addChars(source: TextSource, chars: number): number {
     this.#chars[source] += chars;
     const added = Math.max(0, this.#chars[source] - this.#known);

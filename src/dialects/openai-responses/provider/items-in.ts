@@ -38,7 +38,7 @@ export function readCall(item: JsonObject): IrToolCall | null {
 
 type ResponseKinds = { readonly called: boolean; readonly refused: boolean };
 
-/** OpenAI only reports `completed`, so the reason depends on what the answer contains. */
+/** OpenAI reports only `completed`, so the reason depends on the contents of the response. */
 export function readFinish(response: JsonObject, kinds: ResponseKinds): IrFinish {
   return { reason: finishReason(response, kinds), stopSequence: null, explanation: null };
 }

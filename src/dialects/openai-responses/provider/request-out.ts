@@ -20,7 +20,7 @@ import { functionSchema } from "../../tools/schema.ts";
 import { searchName, searchOf } from "../../tools/web-search.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 
-/** OpenAI answers 400 to a lower limit, so lower limits are raised. */
+/** OpenAI returns 400 for a lower limit, so lower limits are raised. */
 const minOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
@@ -54,8 +54,8 @@ interface Conversation {
 }
 
 /**
- * One block becomes `instructions`; several become the parts of a developer message, to keep their boundaries. So does one
- * with a cache mark, for which `instructions` has no place.
+ * One block becomes `instructions`; several become the parts of a developer message, to keep their boundaries. So does
+ * one with a cache mark, which `instructions` cannot have.
  */
 function writeConversation(request: IrRequest, target: Target, dropped: DroppedFields): Conversation {
   const { system, messages } = request;

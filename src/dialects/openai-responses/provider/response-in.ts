@@ -8,7 +8,7 @@ import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, IncomingItem } from "./stream-items-in.ts";
 import { usageReader } from "./usage-in.ts";
 
-/** Each item by itself, as at its end in a stream: some servers give all of them the same id. */
+/** Reads each item separately, like a stream's final item: some servers give all of them the same id. */
 export function readResponse(body: JsonObject): readonly IrEvent[] {
   const { status, output } = body;
   const failure = failureIn(body);

@@ -25,7 +25,7 @@ interface TextEvent {
   readonly field: string;
 }
 
-/** Texts come in events `.delta`, and whole in one `.done`, in a field of this name. */
+/** Texts arrive in `.delta` events, and complete in one `.done` event, in a field of this name. */
 const texts: Readonly<Record<string, TextEvent>> = {
   output_text: { channel: "text", field: "text" },
   refusal: { channel: "refusal", field: "refusal" },
@@ -140,13 +140,13 @@ export class ResponsesStreamReader extends StreamReader {
     this.emit({ type: "failure", failure: reportedFailure(response, usageReader) });
   }
 
-  /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
+  /** The last event has all extras, except calls if it has no items. Before it, only the calls so far are known. */
   #reportExtras(response: JsonObject): void {
     const extras = reportedTogether(this.#calls.report(), readExtras(response));
     if (extras !== nothingReported) this.emit({ type: "extras", extras });
   }
 
-  /** Without items, a response may lack some that came before it in the stream. */
+  /** If it has no items, a response can lack some that were streamed before. */
   #issue(response: JsonObject, isWhole = false): void {
     const ended = isWhole && listOf(response["output"]).length > 0 ? endedIds(response) : null;
     this.emit({ type: "issued", ids: issuedIds(response, this.#isStored), ended });

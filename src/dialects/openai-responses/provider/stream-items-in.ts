@@ -10,7 +10,7 @@ export type Channel = "text" | "refusal" | "summary" | "reasoning" | "input";
 
 interface Part {
   readonly block: OpenBlock;
-  /** How much of the part's text has been emitted. */
+  /** Number of characters of the part's text that were emitted. */
   sentChars: number;
   citations: readonly IrCitation[];
 }
@@ -83,7 +83,7 @@ export class IncomingItem {
     this.push(channel, at, whole.slice(sent));
   }
 
-  /** A part without text has nothing to be cited for. */
+  /** A citation needs text, so a part without text has none. */
   cite(at: number, citations: readonly IrCitation[]): void {
     const part = this.#parts.get(at);
     if (part !== undefined) part.citations = [...part.citations, ...citations];
@@ -138,7 +138,7 @@ export class IncomingItem {
     return part;
   }
 
-  /** All parts of a summary are one reasoning block; each part of a message is a block of its own. */
+  /** All parts of a summary are one reasoning block; each part of a message is a separate block. */
   #blockFor(channel: Exclude<Channel, "input">): OpenBlock {
     if (channel === "text" || channel === "refusal") return this.#blocks.begin({ type: channel });
     this.#reasoningChannel = channel;

@@ -7,7 +7,7 @@ import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/ext
 import { detailsOf, inclusiveUsage, type UsageReader } from "../../usage/reported-usage.ts";
 
 /**
- * `usage` of a response: the fields that are read here, of which nothing is certain. A stream has it in its last event.
+ * `usage` of a response: the fields that are read here, none of which is guaranteed. A stream has it in its last event.
  * https://platform.openai.com/docs/api-reference/responses/object#responses/object-usage
  */
 interface ResponsesUsage {
