@@ -81,3 +81,22 @@ test("keys show and accounts show have the caps by value, with what the key's ow
     value_caps: [{ cap: user.id, label: "user", value: null, used: null, limit: 0.5 }],
   });
 });
+
+test("a changed limit keeps the cap's models, `*` means all of them, and a raise is shown", async () => {
+  const place = newPlace();
+  await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit", "--credit", "5");
+  const cap = await sluiceJson<CapDetailView>(place, "caps", "add", "40/month:demo-*", "--each", "owner");
+  const update = (limit: string) =>
+    sluiceJson<CapDetailView>(place, "caps", "update", cap.id, "--limit", limit);
+  expect(await update("60/week")).toMatchObject({ limit: 60, period: "week", models: "demo-*" });
+  expect(await update("60/week:*")).toMatchObject({ models: null });
+  const raise = ["caps", "raise", cap.id, "5", "--note", "release week"];
+  expect((await sluice(place, ...raise)).stdout).toMatch(/^limit +60\/week, in credits, raised by 5$/m);
+  const { stdout } = await sluice(place, ...raise, "--value", "ada");
+  expect(stdout).toMatch(/ada +0 +70, raised by 5 +70/);
+  const own = await sluiceJson<CapDetailView>(place, "caps", "add", "90/week", "--owner", "ada");
+  expect(own.notes.join()).not.toContain("without an owner");
+  expect((await sluiceJson<CapDetailView>(place, "caps", "show", cap.id)).notes).toContain(
+    "It does not apply to 1 key without an owner. Set one with `sluice keys update KEY --owner NAME`.",
+  );
+});

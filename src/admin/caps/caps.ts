@@ -151,7 +151,7 @@ function rejectSame(
   const same = all.find((other) => other.id !== cap.id && kind(other) === kind(cap));
   if (same !== undefined)
     throw invalidInput(
-      `another cap, ${same.id}, already limits the same; change it with \`sluice caps update\`, or remove it`,
+      `another cap, ${same.id}, already limits the same; change it with \`sluice caps update ${same.id}\`, or remove it`,
     );
   if (all.length >= maxCaps)
     throw invalidInput(`there are already ${maxCaps} caps, the maximum; remove some`);
@@ -179,7 +179,8 @@ async function changeCap(
 ): Promise<ChangedCap> {
   const { limit: amount, period, models, values, then, then_always: thenAlways } = body;
   const before = await findCap(context, id);
-  if (Object.values(body).every((given) => given === undefined)) throw invalidInput("nothing to change");
+  if (Object.values(body).every((given) => given === undefined))
+    throw invalidInput("nothing to change; pass `limit`, `values`, `then` or `then_always`");
   if (values !== undefined && before.value !== null)
     throw invalidInput("`values` is only for caps that count each value; remove it");
   const written = {
@@ -244,20 +245,25 @@ export async function showCap(context: OperationContext, id: string): Promise<Ca
   const nowMs = context.clock.wallMs();
   const values = currentValues(cap, totals, nowMs);
   const view = capView(cap, values, nowMs);
-  const usedBy = values.filter(({ used }) => used > 0);
+  const usedBy = values.filter(({ used, raised_by }) => used > 0 || raised_by > 0);
   return { ...view, notes: await notesFor(context, cap), used_by: usedBy.slice(0, maxShown) };
 }
 
 /** Notes about requests that the cap, perhaps unexpectedly, does not count. */
 async function notesFor({ store }: OperationContext, cap: ValueCapRecord): Promise<string[]> {
   const notes: string[] = [];
-  if (cap.label === "owner") {
+  if (cap.label === "owner" && cap.value === null) {
     const { keys } = await store.load();
     const ownerless = keys.filter(({ owner, status }) => owner === null && status !== "revoked").length;
-    if (ownerless > 0) notes.push(`It does not apply to ${plural(ownerless, "key")} without an owner.`);
-  } else if (cap.value !== null) {
-    notes.push("It does not apply to requests without the label, unless the key or account has the tag.");
-  } else {
+    if (ownerless > 0)
+      notes.push(
+        `It does not apply to ${plural(ownerless, "key")} without an owner. Set one with \`sluice keys update KEY --owner NAME\`.`,
+      );
+  } else if (cap.label === "user" && cap.value !== null) {
+    notes.push("It does not apply to requests without an end user. Clients choose what they send.");
+  } else if (cap.value !== null && cap.label !== "owner") {
+    notes.push("It does not apply to requests without the tag, unless the key or account has it.");
+  } else if (cap.label !== "owner") {
     notes.push("Labels that clients send are not proof of who they are.");
   }
   notes.push(

@@ -15,12 +15,14 @@ export function rejectCircle(cap: SteppingCap, all: readonly SteppingCap[]): voi
   if (models === null)
     throw invalidInput(`a cap on all models also limits ${thenModel}; limit a pattern such as claude-opus-*`);
   if (coversModel(models, thenModel))
-    throw invalidInput(`${thenModel} is itself one of the models ${models} that the cap limits`);
+    throw invalidInput(
+      `${thenModel} is itself one of the models ${models} that the cap limits; pass a model that it does not limit`,
+    );
   const path = pathBack(cap, models, all);
   if (path === null) return;
   const steps = path.map(({ id, thenModel: next }) => `${id} switches to ${next}`).join(", ");
   throw invalidInput(
-    `requests would switch models in a circle: from ${thenModel}, ${steps}, which this cap on ${models} limits`,
+    `requests would switch models in a circle: from ${thenModel}, ${steps}, which this cap on ${models} limits; pass another model`,
   );
 }
 

@@ -26,11 +26,11 @@ export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[
   if (caps.length > maxCaps) {
     throw invalidInput(`a key or account can have at most ${maxCaps} caps`);
   }
-  const names = new Set(caps.map(capName));
-  if (names.size < caps.length) {
+  const written = caps.map((cap) => ({ ...cap, models: cap.models === "*" ? null : cap.models }));
+  if (new Set(written.map(capName)).size < caps.length) {
     throw invalidInput("two caps have the same period and models; keep one of them");
   }
-  return caps.map(({ amount, period, models }) => {
+  return written.map(({ amount, period, models }) => {
     if (models !== null && !modelPatternForm.test(models)) {
       throw invalidInput("a cap's models must be a name or a pattern such as claude-*");
     }

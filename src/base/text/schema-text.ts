@@ -11,6 +11,7 @@ export interface DescribedSchema {
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
   readonly minLength?: number;
+  readonly maxLength?: number;
   readonly minItems?: number;
   readonly pattern?: string;
   readonly format?: string;
@@ -41,8 +42,13 @@ export function expectation(schema: DescribedSchema): string {
       if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
       if (schema.pattern !== undefined)
         return patternText[schema.pattern] ?? "a string in a different format";
-      return schema.minLength === undefined ? "a string" : "a non-empty string";
+      return lengthText(schema);
   }
+}
+
+function lengthText({ minLength, maxLength }: DescribedSchema): string {
+  if (maxLength === undefined) return minLength === undefined ? "a string" : "a non-empty string";
+  return `a string of ${minLength === undefined ? "at most" : `${minLength} to`} ${maxLength} characters`;
 }
 
 /** A person cannot be expected to read them. */

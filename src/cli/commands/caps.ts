@@ -19,13 +19,14 @@ import { list, type OperationEntry, operation } from "../operations/operation-co
 import { facts, type ListColumn, listTable } from "../terminal/list.ts";
 import { type Terminal, utcMinute } from "../terminal/terminal.ts";
 
-type Written = Pick<NewCapBody, "limit" | "period"> & { readonly models: string | null };
+/** Without `models` a new cap counts all of them, and a changed one those that it had. */
+type Written = Pick<NewCapBody, "limit" | "period" | "models">;
 
 function writtenCap(text: string): Written {
   const [, amount, period, models] = /^(\d+(?:\.\d{1,9})?)\/(day|week|month)(?::(.+))?$/.exec(text) ?? [];
   if (amount === undefined)
     throw new InvalidArgumentError("Use a cap such as 20/day or '40/month:claude-opus-*'.");
-  return { limit: Number(amount), period: period as Written["period"], models: models ?? null };
+  return { limit: Number(amount), period: period as Written["period"], ...(models && { models }) };
 }
 
 const writtenCaps = "20/day, 100/week or '40/month:claude-opus-*'";
@@ -38,7 +39,7 @@ function countedLabel(text: string): string {
 function shareOf(text: string): number {
   const [, percent] = /^(\d{1,3})%?$/.exec(text) ?? [];
   if (percent !== undefined && Number(percent) <= 100) return Number(percent) / 100;
-  throw new InvalidArgumentError("Use a share such as 80%.");
+  throw new InvalidArgumentError("Use a share from 0 to 100%, such as 80%.");
 }
 
 const cap = argument("<cap>", "the cap's id");
@@ -132,7 +133,7 @@ const valueColumns: readonly ListColumn<CapValueView>[] = [
   { name: "cap", title: "CAP" },
   { name: "value", title: "VALUE", elastic: true, cell: ({ value }) => printable(value ?? "(none)") },
   { name: "used", title: "USED", ...right, cell: ({ used }) => String(used) },
-  { name: "limit", title: "LIMIT", ...right, cell: ({ limit }) => String(limit) },
+  { name: "limit", title: "LIMIT", ...right, cell: (row) => `${row.limit}${raisedText(row)}` },
   { name: "left", title: "LEFT", ...right, cell: ({ left }) => String(left) },
 ];
 
@@ -148,6 +149,10 @@ const nearColumns: readonly ListColumn<NearValueView>[] = [
   { name: "limit", title: "LIMIT", ...right, cell: limitText },
   { name: "left", title: "LEFT", ...right, cell: ({ left }) => String(left) },
 ];
+
+function raisedText({ raised_by: amount }: Pick<CapValueView, "raised_by">): string {
+  return amount === 0 ? "" : `, raised by ${amount}`;
+}
 
 function limitText({ limit, period, models }: Pick<CapByValueView, "limit" | "period" | "models">): string {
   return `${limit}/${period}${models === null ? "" : `:${models}`}`;
@@ -178,7 +183,7 @@ const updateCommand = capCommand<Changes>("updated", {
   call: "PATCH /caps/:cap",
   fields: {
     cap,
-    limit: option("--limit <cap>", writtenCaps, writtenCap),
+    limit: option("--limit <cap>", `${writtenCaps}; its models stay unless you pass others`, writtenCap),
     values: option("--values <n>", "how many values to count in a period", valueLimit),
     then: option(
       "--then <model>",
@@ -235,7 +240,7 @@ function capText(cap: CapDetailView, done: string | null, terminal: Terminal): s
     facts(
       [
         ["cap", done === null ? cap.id : `${cap.id}  ${style.dim(done)}`],
-        ["limit", `${limitText(cap)}, in ${cap.mode === "credit" ? "credits" : "tokens"}`],
+        ["limit", `${limitText(cap)}, in ${cap.mode === "credit" ? "credits" : "tokens"}${raisedText(cap)}`],
         ["counts", `${countsText(cap)}${cap.optional ? ", and requests without it together" : ""}`],
         ["within", cap.key ?? cap.account ?? "everywhere"],
         cap.used === null

@@ -76,13 +76,14 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     [{ ...day, each: "owner", user: "ada" }, "exactly one of"],
     [{ ...day, each: "session" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, each: "tag:" }, "`each` must be owner, user or tag:NAME"],
-    [{ ...day, each: `tag:${"x".repeat(65)}` }, "each"],
+    [{ ...day, each: `tag:${"x".repeat(65)}` }, "a string of 1 to 68 characters"],
     [{ ...day, each: "tag:a b" }, "`each` must be owner, user or tag:NAME"],
     [{ ...day, tag: "project" }, "NAME=VALUE"],
     [{ ...day, tag: "a=b=c" }, "NAME=VALUE"],
     [{ ...day, user: "a\0b" }, "NUL"],
     [{ ...day, owner: "a\0b" }, "NUL"],
     [{ ...day, user: "x".repeat(1_000_000) }, ""],
+    [{ ...day, user: "x".repeat(257) }, "`user` must be a string of 1 to 256 characters"],
     [{ ...day, owner: "" }, "owner"],
     [{ ...day, each: "user" }, "or `optional`"],
     [{ ...day, each: "owner", optional: true }, "remove `optional`"],
@@ -118,7 +119,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   expect(await refused(admin, "/caps", { ...day, limit: 9, each: "owner" })).toContain(
     `${id}, already limits the same`,
   );
-  expect(await refused(admin, `/caps/${id}`, {}, "PATCH")).toMatch(/nothing to change/i);
+  expect(await refused(admin, `/caps/${id}`, {}, "PATCH")).toContain("Nothing to change; pass `limit`");
   expect(await refused(admin, `/caps/${one.id}`, { values: 3 }, "PATCH")).toMatch(/`values` is only for/);
   expect(await refused(admin, "/caps/cap_nothing", { limit: 3 }, "PATCH")).toMatch(
     /cap cap_nothing does not exist/i,
@@ -177,7 +178,8 @@ test("a cap cannot step down to a model that does not exist, to one that it limi
   );
   const one = await admin.post<CapDetailView>("/caps", { ...back, then: "claude-test" });
   expect(await refused(admin, `/caps/${one.id}`, { then: "gpt-test" }, "PATCH")).toContain("in a circle");
-  expect(await refused(admin, `/caps/${id}`, { models: "*" }, "PATCH")).toContain("is itself one");
+  expect(await refused(admin, `/caps/${id}`, { models: "l*" }, "PATCH")).toContain("is itself one");
+  expect(await refused(admin, `/caps/${id}`, { models: "*" }, "PATCH")).toContain("limit a pattern");
   expect(await refused(admin, `/caps/${id}`, { models: null }, "PATCH")).toContain("limit a pattern");
   expect(await admin.json<CapDetailView>(`/caps/${one.id}`)).toMatchObject({ then: "claude-test" });
 });
