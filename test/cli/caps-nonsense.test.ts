@@ -43,7 +43,7 @@ const nonsense: readonly (readonly [line: string, code: 1 | 2, said: string])[] 
   ["add 20 --each owner", 2, "20/day"],
   ["add 99999999999999999999/day --each user --optional", 1, "a cap can be at most"],
   ["add 20/day:MEGABYTE --each owner", 1, "too large"],
-  ["add 20/day", 1, "whom"],
+  ["add 20/day", 1, "exactly one of"],
   ["add 20/day --each owner --owner ada", 1, "one of"],
   ["add 20/day --each EMPTY", 2, "Use owner, user or tag:NAME"],
   ["add 20/day --each session", 2, "Use owner, user or tag:NAME"],
