@@ -13,9 +13,11 @@ export interface Memory {
   collect(): void;
 }
 
-const lookEveryMs = 250;
+const lookEveryMs = 500;
 /** Number of checks in a row that must find no activity: at least a second. */
-const quietLooks = 4;
+const quietLooks = 2;
+/** By then the system has all memory that a collection freed, so an idle thread looks no more. */
+const lastLook = 20;
 /** A collection that could not free more than this is not worth its pause. */
 const minGrowthBytes = 32 * 1024 * 1024;
 
@@ -49,7 +51,7 @@ export class IdleCollection {
       return;
     }
     this.#quietLooks += 1;
-    if (this.#quietLooks < quietLooks) return;
+    if (this.#quietLooks < quietLooks || this.#quietLooks > lastLook) return;
     const residentBytes = this.#memory.residentBytes();
     this.#leastBytes = Math.min(this.#leastBytes, residentBytes);
     if (this.#quietLooks > quietLooks || residentBytes - this.#leastBytes < minGrowthBytes) return;

@@ -33,8 +33,8 @@ test("a gateway that has served nothing is left alone", () => {
 test("after a rush there is one collection, and not before it has been quiet for a second", () => {
   const { look, rush } = setUp();
   rush();
-  // The first look sees that something has happened; the others are a quarter of a second apart.
-  expect(look(4)).toBe(0);
+  // The first look sees that something has happened; the others are half a second apart.
+  expect(look(2)).toBe(0);
   expect(look(1)).toBe(1);
   expect(look(100)).toBe(1);
   rush();
@@ -49,7 +49,7 @@ test("nothing is collected while a request is in flight, or while requests keep 
   activity.isIdle = true;
   for (let request = 0; request < 100; request += 1) {
     activity.admitted += 1;
-    look(4);
+    look(2);
   }
   expect(look(0)).toBe(0);
 });
@@ -57,7 +57,7 @@ test("nothing is collected while a request is in flight, or while requests keep 
 test("a few requests after a rush are no reason for another collection", () => {
   const { activity, state, look, rush } = setUp();
   rush();
-  look(5);
+  look(3);
   activity.admitted += 10;
   state.residentMegabytes += 20;
   expect(look(100)).toBe(1);
@@ -66,7 +66,7 @@ test("a few requests after a rush are no reason for another collection", () => {
 test("memory that was returned late counts as returned", () => {
   const { activity, state, look, rush } = setUp();
   rush();
-  look(5);
+  look(3);
   state.residentMegabytes = 100;
   look(10);
   activity.admitted += 1000;
