@@ -1,8 +1,8 @@
 import { locateContentKey } from "../config/content.ts";
-import { locateStore } from "../config/store.ts";
 import { ContentArchive } from "../content/archive.ts";
 import { hasContentFile } from "../store/open-content.ts";
 import type { StoreLocation } from "../store/settings.ts";
+import { database } from "./data-place.ts";
 import type { DataOptions } from "./help.ts";
 import type { StoreContext } from "./open-store.ts";
 import { CommandError, type Terminal } from "./terminal/terminal.ts";
@@ -10,10 +10,10 @@ import { CommandError, type Terminal } from "./terminal/terminal.ts";
 /** The location of recorded content. Throws if the folder never had any. */
 async function contentLocation(
   { dir }: Pick<StoreContext, "dir">,
-  { config: file, store }: DataOptions,
-  { env, cwd }: Terminal,
+  options: DataOptions,
+  terminal: Terminal,
 ): Promise<StoreLocation> {
-  const address = locateStore({ file, store, env, cwd });
+  const address = database(options, terminal);
   if (address !== null) return address;
   if (!(await hasContentFile(dir)))
     throw new CommandError(`no recorded content in ${dir}; to record it, add [content] to the configuration`);

@@ -1,11 +1,10 @@
 import { relative } from "node:path";
 import type { OperationContext } from "../admin/context.ts";
 import { systemClock } from "../base/clock.ts";
-import { locateData } from "../config/locate-data.ts";
-import { locateStore } from "../config/store.ts";
 import { maintainFolder, openStore } from "../store/open.ts";
 import type { Migration } from "../store/settings.ts";
 import type { FolderMaintenance, Store } from "../store/store.ts";
+import { database, dataFolder } from "./data-place.ts";
 import type { DataOptions } from "./help.ts";
 import { callingUser } from "./operations/calling-user.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
@@ -22,11 +21,9 @@ export async function withStore<Result>(
   options: DataOptions,
   work: (context: StoreContext) => Promise<Result>,
 ): Promise<Result> {
-  const { env, cwd } = terminal;
-  const { config: file, data } = options;
-  const address = locateStore({ file, store: options.store, env, cwd });
-  const dir = locateData({ file, data, env, cwd });
-  if (address === null) await rejectUnusable({ dir, cwd, create: false, writes: false });
+  const address = database(options, terminal);
+  const dir = dataFolder(options, terminal);
+  if (address === null) await rejectUnusable({ dir, cwd: terminal.cwd, create: false, writes: false });
   const store = await (address === null
     ? openFolder(dir, terminal)
     : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));

@@ -2,9 +2,8 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
 import { size } from "../../base/text/size.ts";
-import { locateData } from "../../config/locate-data.ts";
-import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
+import { database, dataFolder } from "../data-place.ts";
 import { type DataOptions, newMachineCommand } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
 import { CommandError, printDone, type Terminal } from "../terminal/terminal.ts";
@@ -50,15 +49,14 @@ export function restoreCommand(terminal: Terminal): Command {
     .examples(["sluice restore sluice-2026-01-31.db", "the replaced data is kept"])
     .addHelpText("after", "\nA running gateway drains its requests and continues with the restored data.")
     .action(async (name: string, options: DataOptions & YesOption) => {
-      const { env, cwd } = terminal;
-      const file = resolve(cwd, name);
-      if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {
+      const file = resolve(terminal.cwd, name);
+      if (database(options, terminal) !== null) {
         throw new CommandError(
           "the data is in PostgreSQL, not in files; stop the gateways and restore the database with " +
             "`pg_restore` into an empty database, or with point-in-time recovery",
         );
       }
-      const dir = locateData({ file: options.config, data: options.data, env, cwd });
+      const dir = dataFolder(options, terminal);
       await confirm(`This replaces everything in ${dir} with ${file}. Restore it?`, options, terminal);
       const { restore } = await import("../../admin/system/restore.ts");
       const onWaiting = () => terminal.note("the gateway drains its requests, then restores the backup");

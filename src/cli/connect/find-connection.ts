@@ -2,7 +2,7 @@ import { isObject } from "../../base/json.ts";
 import { modeOrigins } from "../../base/key-attributes.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { addressFor, type ClientId, limitsOf, type ModelLimits } from "../../base/models/client-snippets.ts";
-import { locateData } from "../../config/locate-data.ts";
+import { dataFolder } from "../data-place.ts";
 import type { DataOptions } from "../help.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
 import { CommandError, Misuse, type Terminal } from "../terminal/terminal.ts";
@@ -32,8 +32,7 @@ const timeoutMs = 3000;
 /** The address from `--url`, or of the gateway that uses the data folder. */
 export function gatewayUrl(options: ConnectOptions, terminal: Terminal): string {
   if (options.url !== undefined) return baseUrl(options.url);
-  const { env, cwd } = terminal;
-  const dir = locateData({ file: options.config, data: options.data, env, cwd });
+  const dir = dataFolder(options, terminal);
   const served = servedAddress(dir);
   if (served === null) {
     throw new CommandError(

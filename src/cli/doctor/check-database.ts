@@ -1,6 +1,6 @@
 import { readAlertViews } from "../../admin/system/list-alerts.ts";
-import { locateStore } from "../../config/store.ts";
 import { checkDatabase } from "../../store/open.ts";
+import { database } from "../data-place.ts";
 import type { DataOptions } from "../help.ts";
 import { withFolder, withStore } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -13,8 +13,7 @@ export async function checkData(
   dir: string,
 ): Promise<readonly Finding[]> {
   try {
-    const { env, cwd } = terminal;
-    const location = locateStore({ file: options.config, store: options.store, env, cwd });
+    const location = database(options, terminal);
     if (location !== null) {
       const { name, serverVersion, schema } = await checkDatabase(location, { migrates: false });
       if (schema.version < schema.known)

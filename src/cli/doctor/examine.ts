@@ -1,10 +1,10 @@
 import { cpus, release, totalmem } from "node:os";
 import { version } from "../../../package.json";
 import { configTextDocument, runningConfigOf } from "../../admin/config/config-text.ts";
-import { locateData } from "../../config/locate-data.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { checkConfig } from "../check-config.ts";
+import { dataFolder } from "../data-place.ts";
 import type { DataOptions } from "../help.ts";
 import { configFileOf } from "../serve/files-for-commands.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -32,7 +32,7 @@ export async function examine(terminal: Terminal, options: DataOptions): Promise
   const machine = describeMachine();
   let dir: string;
   try {
-    dir = locateData({ file: options.config, data: options.data, env, cwd });
+    dir = dataFolder(options, terminal);
   } catch (error) {
     const text =
       error instanceof ConfigError

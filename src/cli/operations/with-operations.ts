@@ -1,9 +1,8 @@
-import { locateData } from "../../config/locate-data.ts";
-import { locateStore } from "../../config/store.ts";
 import { nameOfDatabase } from "../../store/open.ts";
 import { isServed } from "../../store/open-content.ts";
 import type { PostgresLocation } from "../../store/settings.ts";
 import { StoreError } from "../../store/store.ts";
+import { database, dataFolder } from "../data-place.ts";
 import { remoteGateway } from "../gateways/remote.ts";
 import type { DataOptions } from "../help.ts";
 import { rejectUnusable } from "../open-store.ts";
@@ -51,15 +50,13 @@ async function openHere(
   options: DataOptions,
   { create, writes, content }: SettledUse,
 ): Promise<OperationClient> {
-  const { env, cwd } = terminal;
-  const { config: file, data } = options;
-  const address = locateStore({ file, store: options.store, env, cwd });
-  const dir = locateData({ file, data, env, cwd });
+  const address = database(options, terminal);
+  const dir = dataFolder(options, terminal);
   const reach = () => reached({ dir, address, options, terminal, create, writes, content });
   const first = await reach();
   const gateway = first instanceof SocketTransport ? first.gateway : null;
-  const database = gateway?.store ?? (address && nameOfDatabase(address));
-  const place = database === null ? { data_folder: dir } : { store: database };
+  const store = gateway?.store ?? (address && nameOfDatabase(address));
+  const place = store === null ? { data_folder: dir } : { store };
   return new OperationClient(new Reaching(first, reach), place, gateway);
 }
 
@@ -70,10 +67,8 @@ export async function runningGateway(
 ): Promise<OperationClient | null> {
   const remote = remoteGateway(terminal, options);
   if (remote !== null) return remote;
-  const { env, cwd } = terminal;
-  const { config: file, data } = options;
-  const address = locateStore({ file, store: options.store, env, cwd });
-  const dir = locateData({ file, data, env, cwd });
+  const address = database(options, terminal);
+  const dir = dataFolder(options, terminal);
   const gateway = await greet(dir);
   if (gateway === null || (address !== null && gateway.store !== nameOfDatabase(address))) return null;
   const place = gateway.store === null ? { data_folder: dir } : { store: gateway.store };

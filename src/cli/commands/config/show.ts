@@ -7,8 +7,8 @@ import type {
   ConfigReloadView,
   ConfigTextView,
 } from "../../../admin/config/schema.ts";
-import { locateData } from "../../../config/locate-data.ts";
 import type { YesOption } from "../../confirm.ts";
+import { dataFolder } from "../../data-place.ts";
 import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import { type OperationClient, OperationRejected } from "../../operations/client.ts";
 import { runningGateway } from "../../operations/with-operations.ts";
@@ -49,11 +49,11 @@ function priceLines(prices: ConfigTextView["prices"]): string[] {
 /** The configuration that the gateway runs with, or wrote to `served.json` when it last ran. */
 async function runningConfig(
   client: OperationClient | null,
-  { config: file, data }: DataOptions,
-  { env, cwd }: Terminal,
+  options: DataOptions,
+  terminal: Terminal,
 ): Promise<ConfigTextView> {
   if (client !== null) return client.get("/config/toml");
-  const dir = locateData({ file, data, env, cwd });
+  const dir = dataFolder(options, terminal);
   const served = servedConfig(dir);
   if (served !== null) return configTextDocument(served);
   throw new CommandError(
@@ -151,8 +151,4 @@ export function configReloadCommand(terminal: Terminal): Command {
       const result = { file, needs_restart: needsRestart, new_secrets: newSecrets, changes };
       printDone(options.json, result, message, terminal);
     });
-}
-
-function dataFolder({ config: file, data }: DataOptions, { env, cwd }: Terminal): string {
-  return locateData({ file, data, env, cwd });
 }

@@ -4,11 +4,11 @@ import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import { creditsFromNano } from "../../../base/money/money.ts";
-import { locateData } from "../../../config/locate-data.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { aboveZero, creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
+import { dataFolder } from "../../data-place.ts";
 import { argument, choiceOption, option, requiredOption } from "../../help.ts";
 import { keyOptions } from "../../key-options.ts";
 import { keyDocument, showKey } from "../../key-output.ts";
@@ -71,9 +71,7 @@ async function connectWith(
   { given, client, options, terminal }: EnteredCall<ForClient>,
 ) {
   if (given.client === undefined) return null;
-  const { env, cwd } = terminal;
-  const dir = locateData({ file: options.config, data: options.data, env, cwd });
-  const address = client.address ?? servedAddress(dir);
+  const address = client.address ?? servedAddress(dataFolder(options, terminal));
   return newKeyConnect(given.client, issued, { address, knownModels: await modelsOf(client) });
 }
 

@@ -5,10 +5,10 @@ import type { JsonObject } from "../../../base/json.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { ServedCatalog } from "../../../config/catalog/served.ts";
 import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
-import { locateData } from "../../../config/locate-data.ts";
 import { findConfig } from "../../../config/source.ts";
 import { parseToml } from "../../../config/toml.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
+import { dataFolder } from "../../data-place.ts";
 import { type CsvOption, type DataOptions, newOperationCommand, withCsv } from "../../help.ts";
 import type { OperationClient } from "../../operations/client.ts";
 import { withOperations } from "../../operations/with-operations.ts";
@@ -107,12 +107,14 @@ async function update(
 /** The configuration that is served: of the gateway that runs, else the file found here, else what the last gateway ran with. */
 async function documentFor(
   client: OperationClient,
-  { config: file, data }: Options,
-  { env, cwd }: Terminal,
+  options: Options,
+  terminal: Terminal,
 ): Promise<JsonObject> {
+  const { config: file } = options;
+  const { env, cwd } = terminal;
   if (client.isRunning && file === undefined)
     return (await client.get<ConfigTextView>("/config/toml")).config;
-  const dir = locateData({ file, data, env, cwd });
+  const dir = dataFolder(options, terminal);
   const source = findConfig({ file: file ?? configFileOf(dir), env, cwd });
   const last = source.file === null ? servedConfig(dir) : null;
   return last?.written ?? parseToml(source.text, source.origin);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { plural } from "../../../base/text/plural.ts";
-import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
+import { database } from "../../data-place.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { type Facts, facts } from "../../terminal/list.ts";
 import { CommandError, CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -20,8 +20,7 @@ export function storeCheckCommand(terminal: Terminal): Command {
       ["sluice store check --migrate --store postgres://sluice@db/sluice", "prepare an empty database"],
     )
     .action(async (options: Options) => {
-      const { config: file, store } = options;
-      const location = locateStore({ file, store, env: terminal.env, cwd: terminal.cwd });
+      const location = database(options, terminal);
       if (location === null) {
         throw new CommandError(
           "no database is configured, so the data is in the data folder; pass --store for a database",

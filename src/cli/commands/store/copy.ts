@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
 import { count, plural } from "../../../base/text/plural.ts";
-import { locateData } from "../../../config/locate-data.ts";
 import { isReference } from "../../../config/secrets.ts";
 import { locateStore } from "../../../config/store.ts";
 import type { CopyProgress, CopyResult } from "../../../store/copy/copy.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
+import { dataFolder } from "../../data-place.ts";
 import { type ConfigOptions, type DataOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { startProgress } from "../../terminal/progress.ts";
@@ -79,12 +79,12 @@ export async function showingProgress<Result>(
 
 /** Folders where a gateway of this machine may still have charges that the database never received. */
 export function nodeFolders(
-  { config: file, data }: Pick<DataOptions, "config" | "data">,
-  { env, cwd }: Terminal,
+  options: Pick<DataOptions, "config" | "data">,
+  terminal: Terminal,
   ...places: readonly StoreLocation[]
 ): readonly string[] {
   const folders = places.flatMap((place) => ("dir" in place ? [place.dir] : []));
-  return [...new Set([locateData({ file, data, env, cwd }), ...folders])];
+  return [...new Set([dataFolder(options, terminal), ...folders])];
 }
 
 interface ReopenOptions extends ConfigOptions, YesOption {

@@ -1,10 +1,9 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
-import { locateData } from "../../../config/locate-data.ts";
-import { locateStore } from "../../../config/store.ts";
 import { nameOfDatabase } from "../../../store/open.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
+import { database, dataFolder } from "../../data-place.ts";
 import { type DataOptions, newMachineCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { printDone, type Terminal } from "../../terminal/terminal.ts";
@@ -67,8 +66,8 @@ export function storeImportCommand(terminal: Terminal): Command {
     });
 }
 
-function chosenStore({ config: file, data, store }: DataOptions, { env, cwd }: Terminal): StoreLocation {
-  return locateStore({ file, store, env, cwd }) ?? { dir: locateData({ file, data, env, cwd }) };
+function chosenStore(options: DataOptions, terminal: Terminal): StoreLocation {
+  return database(options, terminal) ?? { dir: dataFolder(options, terminal) };
 }
 
 function nameOf(store: StoreLocation): string {
