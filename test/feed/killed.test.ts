@@ -52,9 +52,9 @@ class Receiver implements AsyncDisposable {
     return readFileSync(this.#file, "utf8").split("\n").slice(0, -1);
   }
 
-  /** The newest entry that it has. */
+  /** The newest entry that it has: the key of a post is that entry's cursor, which begins with its id. */
   get lastId(): number {
-    return Number(this.posts.at(-1)?.split(" ", 1)[0] ?? 0);
+    return Number.parseInt(this.posts.at(-1) ?? "0", 10);
   }
 
   get entries(): readonly FeedEntryView[] {
