@@ -30,6 +30,8 @@ test("what a reader has is verified, and a difference is exit status 1 with both
     given: { count: 2, total: "5" },
     ledger: { count: 2, total: "5.25" },
   });
+  const since = await verify("--since", "2026-01", "--count", "2", "--total", "5.25");
+  expect(since.code).toBe(0);
   const [first] = data;
   const rest = await verify("--after", first?.cursor ?? "", "--count", "1", "--total", "0.25");
   expect(rest.code).toBe(0);
@@ -47,6 +49,8 @@ test("nonsense is rejected with what to write instead", async () => {
   const through = ["verify", "--through", "1.AAAAAAAAAAAAAAAA", "--count", "1"];
   const cases: readonly (readonly [argv: string[], code: number, text: string])[] = [
     [["list", "--after", "yesterday"], 2, "Use a cursor of the feed, such as 12.vOq0yX6mJc2dQf1K."],
+    [["list", "--since", "soon"], 2, "such as 7d or 24h"],
+    [["list", "--since", "7d", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "Pass `after` or `since`, not both"],
     [["list", "--limit", "1001"], 2, "Must be a whole number from 1 to 1000."],
     [["list", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "matches no entry of this ledger"],
     [

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { readFeed, verifyFeed } from "../../src/admin/feed/feed.ts";
 import type { FeedEntryView } from "../../src/admin/feed/schema.ts";
 import { AdminError } from "../../src/admin/formats/admin-error.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { iso } from "../../src/admin/moments.ts";
+import { msPerDay, systemClock } from "../../src/base/clock.ts";
 import { exactCredits, nanoFromExact } from "../../src/base/money/money.ts";
 import { makeRates } from "../../src/base/money/rates.ts";
 import { copyAll, openStore } from "../../src/store/open.ts";
@@ -277,4 +278,22 @@ test.skipIf(!hasPostgres)("a time's place is before an entry that is still being
   expect((await store.feed.entries(2, 10)).map(({ amount }) => amount)).toEqual([-7, -5]);
   await client.close();
   await store.close();
+});
+
+testEachStore("the feed begins at a time, and is verified from there", async (database) => {
+  const store = await database.openGateway(clock);
+  const key = keyRecord();
+  await store.insertKey(key, 1_000_000_000);
+  const later = (days: number) => clock.wallMs() + days * msPerDay;
+  for (const day of [1, 2, 3]) await store.charge([settleItem(key.id, 1_000_000, { atMs: later(day) })]);
+  const since = iso(later(2));
+  const { data, next_cursor } = await readFeed({ store, clock }, { since, limit: 100 });
+  expect(data.map(({ at }) => at)).toEqual([iso(later(2)), iso(later(3))]);
+  expect(await readFeed({ store, clock }, { since: iso(later(4)), limit: 100 })).toEqual({
+    ...{ data: [], next_cursor: null },
+  });
+  const verified = { since, through: next_cursor ?? "", count: 2, total: "-0.002" };
+  expect(await verifyFeed({ store, clock }, verified)).toMatchObject({ ok: true });
+  const both = { since, after: next_cursor ?? "", limit: 1 };
+  expect((await rejection(readFeed({ store, clock }, both))).message).toContain("not both");
 });

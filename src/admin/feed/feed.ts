@@ -5,14 +5,17 @@ import { feedDocument } from "../../feed/entry-document.ts";
 import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
 import { AdminError } from "../formats/admin-error.ts";
-import { iso, isoOrNull } from "../moments.ts";
+import { iso, isoOrNull, momentOf } from "../moments.ts";
 import type { FeedQuery, FeedView, PushView, VerifyQuery, VerifyView } from "./schema.ts";
 
 /** About 3 ms: an entry has its rates. */
 const entriesPerTurn = 100;
 
-export async function readFeed(context: OperationContext, { after, limit }: FeedQuery): Promise<FeedView> {
-  const afterId = await placeOf(context, after, "after");
+export async function readFeed(
+  context: OperationContext,
+  { after, since, limit }: FeedQuery,
+): Promise<FeedView> {
+  const afterId = await beginning(context, { after, since });
   const entries = await context.store.feed.entries(afterId, limit);
   const data = await mapInTurns(entries, feedDocument, entriesPerTurn);
   return { data, next_cursor: data.at(-1)?.cursor ?? after ?? null };
@@ -20,9 +23,9 @@ export async function readFeed(context: OperationContext, { after, limit }: Feed
 
 export async function verifyFeed(
   context: OperationContext,
-  { through, count, total, after }: VerifyQuery,
+  { through, count, total, after, since }: VerifyQuery,
 ): Promise<VerifyView> {
-  const afterId = await placeOf(context, after, "after");
+  const afterId = await beginning(context, { after, since });
   const throughId = await placeOf(context, through, "through");
   const ledger = await context.store.feed.totals({ afterId, throughId });
   const nano = nanoFromExact(total);
@@ -59,13 +62,19 @@ function stateOf(push: FeedPush | null): PushView["state"] {
   return push.attempts > 0 ? "retrying" : "sending";
 }
 
-/** The id of the cursor's entry; 0 without a cursor. */
-async function placeOf(
-  { store }: OperationContext,
-  cursor: string | undefined,
-  param: string,
+/** The id behind which the chosen entries begin. */
+async function beginning(
+  context: OperationContext,
+  { after, since }: { readonly after: string | undefined; readonly since: string | undefined },
 ): Promise<number> {
-  if (cursor === undefined) return 0;
+  const sinceMs = momentOf(since, context.clock.wallMs());
+  if (sinceMs === undefined) return after === undefined ? 0 : placeOf(context, after, "after");
+  if (after !== undefined) throw new AdminError(400, "invalid_request", "Pass `after` or `since`, not both.");
+  return context.store.feed.placeBefore(sinceMs);
+}
+
+/** The id of the cursor's entry. */
+async function placeOf({ store }: OperationContext, cursor: string, param: string): Promise<number> {
   const id = entryIdOf(cursor);
   const entry = await store.feed.entry(id);
   if (entry !== null && cursorOf(entry) === cursor) return id;

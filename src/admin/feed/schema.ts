@@ -1,12 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { cursorPattern } from "../../feed/cursor.ts";
-import { counted, flag, nullable, oneOf, text } from "../formats/shapes.ts";
+import { counted, flag, when as moment, nullable, oneOf, text } from "../formats/shapes.ts";
 import { entryView } from "../requests/schema.ts";
 
 const { properties: ofEntry } = entryView;
 
 const exact = (description: string) => text(`${description} An exact decimal number.`);
-const cursor = (description: string) => Type.String({ pattern: cursorPattern, description });
+const cursor = (description: string) =>
+  Type.String({
+    pattern: cursorPattern,
+    description,
+    [expectedText]: "a cursor as the feed returns it, such as 1205.vOq0yX6mJc2dQf1K",
+  });
 
 const feedEntryView = Type.Object({
   id: ofEntry.id,
@@ -43,6 +49,7 @@ export const feedQuery = Type.Object({
   after: Type.Optional(
     cursor("The cursor of the last entry that you have. Without it the feed begins at the first entry."),
   ),
+  since: Type.Optional(moment),
   limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }),
 });
 
@@ -51,7 +58,7 @@ export type FeedQuery = Static<typeof feedQuery>;
 export const feedView = Type.Object({
   data: Type.Array(feedEntryView),
   next_cursor: nullable(
-    text("Pass it as `after`, now or later, to get what follows. Null only while the ledger is empty."),
+    text("Pass it as `after`, now or later, to get what follows. Null if there is no entry yet."),
   ),
 });
 export type FeedView = Static<typeof feedView>;
@@ -64,12 +71,14 @@ export const verifyQuery = Type.Object({
   total: Type.String({
     pattern: "^-?\\d{1,12}(\\.\\d{1,9})?$",
     description: "The sum of their `credits`.",
+    [expectedText]: "a decimal number with at most nine decimals, such as -12.5",
   }),
   after: Type.Optional(
     cursor(
       "The cursor of the entry before your first one. Default: your entries begin with the ledger's first.",
     ),
   ),
+  since: Type.Optional(moment),
 });
 
 export type VerifyQuery = Static<typeof verifyQuery>;

@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import type { FeedEntryView, FeedView, PushView, VerifyView } from "../../../admin/feed/schema.ts";
+import { iso } from "../../../admin/moments.ts";
 import { nanoFromExact } from "../../../base/money/money.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { cursorPattern } from "../../../feed/cursor.ts";
-import { atLeastZero, pageSize } from "../../arguments.ts";
+import { atLeastZero, pageSize, since } from "../../arguments.ts";
 import { commandGroup, option, requiredOption } from "../../help.ts";
 import { operation } from "../../operations/operation-command.ts";
 import { csvOf, type Facts, facts, type ListColumn, listTable, timeColumn } from "../../terminal/list.ts";
@@ -19,6 +20,12 @@ function total(text: string): string {
   if (nanoFromExact(text) !== null) return text;
   throw new InvalidArgumentError("Use an amount of credits with at most nine decimals, such as -12.5.");
 }
+
+const sinceOption = option(
+  "--since <when>",
+  "begin at this time instead: 24h, 7d, 2026-10, a date or a time",
+  (text) => iso(since(text)),
+);
 
 const columns: readonly ListColumn<FeedEntryView>[] = [
   timeColumn("at", "AT (UTC)", second),
@@ -42,9 +49,9 @@ export const ledgerFeedCommands = commandGroup(
   "feed",
   "Read the ledger's feed, and verify that a program has all of it",
   [
-    operation<FeedView, { after?: string; limit?: number }>({
+    operation<FeedView, { after?: string; since?: string; limit?: number }>({
       name: "list",
-      summary: "List entries after a cursor, oldest first",
+      summary: "List entries after a cursor or a time, oldest first",
       call: "GET /ledger/feed",
       fields: {
         after: option(
@@ -52,6 +59,7 @@ export const ledgerFeedCommands = commandGroup(
           "the last entry that you have (default: begin at the first)",
           cursor,
         ),
+        since: sinceOption,
         limit: option("--limit <n>", "1 to 1000 entries (default: 100)", pageSize),
       },
       examples: ["sluice ledger feed list --limit 10", "sluice ledger feed list --json | jq .next_cursor"],
@@ -59,7 +67,7 @@ export const ledgerFeedCommands = commandGroup(
       show: ({ data }, { terminal }) =>
         terminal.print(data.length === 0 ? "No entries follow." : listTable(columns, data, terminal)),
     }),
-    operation<VerifyView, { through: string; count: number; total: string; after?: string }>({
+    operation<VerifyView, { through: string; count: number; total: string; after?: string; since?: string }>({
       name: "verify",
       summary: "Compare your number of entries and their sum with the ledger",
       call: "GET /ledger/feed/verify",
@@ -72,6 +80,7 @@ export const ledgerFeedCommands = commandGroup(
           "your entries begin after this one (default: at the first)",
           cursor,
         ),
+        since: sinceOption,
       },
       examples: [
         [
