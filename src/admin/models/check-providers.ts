@@ -1,13 +1,12 @@
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { shownModel } from "../../base/models/shown-model.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
-import { systemCode } from "../../base/system/system-code.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/error-body.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
-import { type Credential, CredentialUnavailable } from "../../vendors/credentials/credential.ts";
+import type { Credential } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
 import type {
   PreparedRequest,
@@ -16,9 +15,9 @@ import type {
   ProviderSettings,
 } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
-import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedResponse, collectResponse } from "../../wire/collect.ts";
 import type { ModelCheckView } from "./schema.ts";
+import { unreachableText } from "./unreachable.ts";
 
 /** Less than the 30 s after which the gateway closes a connection on which nothing happens. */
 const timeoutMs = 25_000;
@@ -107,7 +106,7 @@ async function tryOnce(
     const answer = await ask(provider, credential, dialect, deployment);
     return result(answer.status, problemWith(answer, provider, deployment));
   } catch (error) {
-    return result(null, withoutSecrets(unreachable(error)));
+    return result(null, withoutSecrets(unreachableText(error, timeoutMs)));
   }
 }
 
@@ -165,14 +164,4 @@ function defaultAdvice(status: number, about: ProviderErrorSubject | undefined):
   if (status === 404 || (status >= 300 && status < 400)) return "check base_url and upstream_model";
   if (status === 429) return "the account is over its quota or rate limit";
   return status >= 500 ? "the provider has a problem; try again later" : "check upstream_model and dialects";
-}
-
-function unreachable(error: unknown): string {
-  if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
-  if (error instanceof Error && error.name === "TimeoutError")
-    return `no response within ${timeoutMs / 1000} s`;
-  const certificate = certificateProblem(error);
-  if (certificate !== null) return `its certificate ${certificate.message}`;
-  const code = systemCode(error);
-  return `cannot be reached${code === null ? "" : ` (${code})`}; check base_url and the network`;
 }

@@ -1,14 +1,13 @@
 import type { JsonObject } from "../../base/json.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
-import { systemCode } from "../../base/system/system-code.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
-import { CredentialUnavailable, type CredentialUse } from "../../vendors/credentials/credential.ts";
+import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
 import type { ModelDescription, ModelDetails, ModelList, VendorModel } from "../../vendors/model-list.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { createProvider, vendorOf } from "../../vendors/registry.ts";
-import { certificateProblem } from "../../wire/certificate-problem.ts";
+import { unreachableText } from "./unreachable.ts";
 
 /** Time limit for the whole list of one provider. */
 const timeoutMs = 3_000;
@@ -43,7 +42,7 @@ export async function vendorModels(settings: ProviderSettings): Promise<readonly
   } catch (error) {
     throw error instanceof ModelListUnavailable
       ? error
-      : new ModelListUnavailable(withoutSecrets(problemOf(error)));
+      : new ModelListUnavailable(withoutSecrets(unreachableText(error, timeoutMs)));
   } finally {
     tokens.stop();
   }
@@ -165,14 +164,4 @@ function adviceFor(status: number, { use }: ListRequest): string {
   if (status === 401 || status === 403) return "it rejects the key; check api_key";
   if (status === 429) return "its rate limit is used up; try again later";
   return status >= 500 ? "the provider has a problem; try again later" : "check base_url";
-}
-
-function problemOf(error: unknown): string {
-  if (error instanceof CredentialUnavailable) return `no credential: ${error.message}`;
-  if (error instanceof Error && error.name === "TimeoutError")
-    return `no response within ${timeoutMs / 1000} s; check base_url and the network, then try again`;
-  const certificate = certificateProblem(error);
-  if (certificate !== null) return `its certificate ${certificate.message}`;
-  const code = systemCode(error);
-  return `cannot be reached${code === null ? "" : ` (${code})`}; check base_url and the network`;
 }

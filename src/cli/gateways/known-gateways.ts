@@ -1,12 +1,6 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
-import { whyUnreadable, whyUnwritable } from "../../base/files/problem.ts";
-import { isObject, tryParse } from "../../base/json.ts";
+import { isObject } from "../../base/json.ts";
 import type { Environment } from "../../base/system/environment.ts";
-import { systemCode } from "../../base/system/system-code.ts";
-import { replaceFile } from "../serve/files-for-commands.ts";
-import { CommandError } from "../terminal/terminal.ts";
+import { readPrivateFile, settingsFile, writePrivateFile } from "../private-file.ts";
 
 /** Gateways that this user's commands can call from here, with their admin tokens. */
 export interface KnownGateways {
@@ -20,21 +14,11 @@ export interface KnownGateway {
   readonly token: string;
 }
 
-function fileOf(env: Environment): string {
-  const folder = env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config");
-  return join(folder, "sluice", "gateways.json");
-}
+const fileOf = (env: Environment) => settingsFile(env, "gateways.json");
 
 export function readGateways(env: Environment): KnownGateways {
-  const file = fileOf(env);
-  try {
-    const known = tryParse(readFileSync(file, "utf8"));
-    if (areGateways(known)) return known;
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return { used: null, gateways: {} };
-    throw new CommandError(`${file} cannot be read: ${whyUnreadable(error)}`);
-  }
-  throw new CommandError(`${file} is damaged; delete it, and add the gateways again`);
+  const known = readPrivateFile(fileOf(env), areGateways, "add the gateways again");
+  return known ?? { used: null, gateways: {} };
 }
 
 function areGateways(known: unknown): known is KnownGateways {
@@ -49,13 +33,6 @@ function areGateways(known: unknown): known is KnownGateways {
   );
 }
 
-/** Only this user can read the file: it has tokens. */
 export function writeGateways(known: KnownGateways, env: Environment): void {
-  const file = fileOf(env);
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    replaceFile(file, JSON.stringify(known), 0o600);
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${whyUnwritable(error)}`);
-  }
+  writePrivateFile(fileOf(env), known);
 }

@@ -1,11 +1,9 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { whyUnreadable, whyUnwritable } from "../../base/files/problem.ts";
-import { isObject, tryParse } from "../../base/json.ts";
+import { closeSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { whyUnwritable } from "../../base/files/problem.ts";
+import { isObject } from "../../base/json.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { systemCode } from "../../base/system/system-code.ts";
-import { replaceFile } from "../serve/files-for-commands.ts";
+import { makePrivateFolder, readPrivateFile, settingsFile, writePrivateFile } from "../private-file.ts";
 import { CommandError } from "../terminal/terminal.ts";
 
 /** A sign-in of this machine at one gateway, in a separate file that only this user can read. */
@@ -20,26 +18,14 @@ export interface SavedSignIn {
 }
 
 function fileOf(url: string, env: Environment): string {
-  const folder = join(
-    env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config"),
-    "sluice",
-    "sign-ins",
-  );
   const name = new Bun.CryptoHasher("sha256").update(url).digest("hex").slice(0, 32);
-  return join(folder, `${name}.json`);
+  return settingsFile(env, "sign-ins", `${name}.json`);
 }
 
 /** Null if this machine is not signed in there. */
 export function readSignIn(url: string, env: Environment): SavedSignIn | null {
-  const file = fileOf(url, env);
-  try {
-    const saved = tryParse(readFileSync(file, "utf8"));
-    if (isSignIn(saved) && saved.url === url) return saved;
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return null;
-    throw new CommandError(`${file} cannot be read: ${whyUnreadable(error)}`);
-  }
-  throw new CommandError(`${file} is damaged; delete it, and run sluice login ${url} --sign-in`);
+  const isOfUrl = (saved: unknown): saved is SavedSignIn => isSignIn(saved) && saved.url === url;
+  return readPrivateFile(fileOf(url, env), isOfUrl, `run sluice login ${url} --sign-in`);
 }
 
 /** Tokens are only sent to the origin that issued them. */
@@ -55,21 +41,11 @@ function isSignIn(saved: unknown): saved is SavedSignIn {
 }
 
 export function writeSignIn(signIn: SavedSignIn, env: Environment): void {
-  const file = fileOf(signIn.url, env);
-  try {
-    makeFolder(file);
-    replaceFile(file, JSON.stringify(signIn), 0o600);
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${whyUnwritable(error)}`);
-  }
+  writePrivateFile(fileOf(signIn.url, env), signIn);
 }
 
 export function removeSignIn(url: string, env: Environment): void {
   rmSync(fileOf(url, env), { force: true });
-}
-
-function makeFolder(file: string): void {
-  mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
 }
 
 const lockEveryMs = 50;
@@ -83,7 +59,7 @@ export async function withLock<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const lock = `${fileOf(url, env)}.lock`;
-  makeFolder(lock);
+  makePrivateFolder(lock);
   while (!tryLock(lock)) {
     if (isStale(lock)) rmSync(lock, { force: true });
     else await Bun.sleep(lockEveryMs);
