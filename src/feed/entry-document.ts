@@ -5,7 +5,7 @@ import { readLabels } from "../base/requests/labels.ts";
 import type { FeedEntry } from "../store/store.ts";
 import { cursorOf } from "./cursor.ts";
 
-/** An entry as it is read and pushed. Amounts are text, because many readers turn JSON numbers into binary fractions. */
+/** An entry as readers get it. Amounts are text, because many readers turn JSON numbers into binary fractions. */
 export interface FeedDocument {
   readonly id: number;
   readonly cursor: string;

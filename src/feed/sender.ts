@@ -31,10 +31,10 @@ const behindMs = 15 * msPerMinute;
 const entriesPerPost = 100;
 /** As for alerts: if the gateway that sends is gone, another one takes over within 30 seconds. */
 const leadForMs = 15_000;
-/** A lead is renewed that often, so that a check every second is no write every second. */
+/** Interval for renewing a lead, so that a check every second does not write every second. */
 const renewLeadMs = 5_000;
 const readStateMs = 5_000;
-/** One check sends no longer than this, so that a stop and a reload need not wait. */
+/** Maximum time that one check sends, so that a stop and a reload need not wait. */
 const sendForMs = 15_000;
 const firstPauseMs = 1_000;
 const maxPauseMs = 5 * 60_000;
@@ -64,7 +64,7 @@ export class FeedSender {
     this.#options = options;
   }
 
-  /** As of some seconds ago, and the same on every gateway. Null if nothing is pushed. */
+  /** The state of a few seconds ago, the same on every gateway. Null if nothing is pushed. */
   get state(): FeedState | null {
     return this.#options.settings().feed === null ? null : this.#state;
   }

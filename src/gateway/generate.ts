@@ -117,7 +117,10 @@ async function generationOf({ routed, ...terms }: GenerationPlan): Promise<Gener
   return new Generation(routed, await withoutValues(routed, unpriced.paths), terms);
 }
 
-/** Asks providers until one answers, and relays or translates that. The charge is durable before the bytes that end it leave. */
+/**
+ * Calls providers until one responds, and relays or translates the response. The charge is durable before the bytes
+ * that end the response are sent.
+ */
 async function answer(generation: Generation, meter: CostMeter): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;

@@ -12,7 +12,7 @@ export function pageRoutes(base: PageBase): Elysia {
   return app;
 }
 
-/** A program that misspells a path of the admin API must not take the page for its answer. */
+/** A program that misspells a path of the admin API must not get the page as its response. */
 function pageOrFile(request: Request, base: PageBase): Promise<Response> | Response {
   const path = pathOf(request);
   if (!/^\/\w+\/api(\/|$)/.test(path)) return pageResponse(request, path, base);

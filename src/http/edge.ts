@@ -24,7 +24,7 @@ import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 /** Routes that another module adds, such as the admin API. */
 export type RouteMount = (connections: Connections) => AnyElysia;
 
-/** What mounted routes can learn about the connection of a request, and do with it. */
+/** Information about a request's connection for mounted routes, and actions on it. */
 interface Connections {
   /** Where a request comes from. */
   originOf(request: Request): RequestOrigin;
@@ -39,18 +39,21 @@ interface RequestOrigin {
 }
 
 /**
- * Bun would answer a larger body with an empty 413 that has no request id and no envelope. The limit is enforced
- * where bodies are read (gateway/request/read-body.ts); an unread body is never kept in memory.
+ * Bun would return an empty 413 for a larger body, without a request id or an envelope. The limit is enforced where
+ * bodies are read (gateway/request/read-body.ts); an unread body is never kept in memory.
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 
-/** Generation requests disable it for themselves, since a provider may take long to answer. The admin API extends it. */
+/**
+ * Generation requests disable it for themselves, since a provider may take long to respond. The admin API extends it.
+ */
 const idleTimeoutSeconds = 30;
 
 /**
- * One read of a connection may bring thousands of pipelined requests, which Bun would answer all in one iteration of the
- * event loop. What is more than this waits for the next one, and Bun closes a connection that pipelines while an answer waits.
- * To begin a request takes a tenth of a millisecond, and nearly all of one before that code is compiled.
+ * One read of a connection may bring thousands of pipelined requests, which Bun would serve all in one iteration of the
+ * event loop. Requests beyond this limit wait for the next iteration, and Bun closes a connection that pipelines while
+ * a response waits. Starting a request takes a tenth of a millisecond, and nearly all of one before that code is
+ * compiled.
  */
 const requestsPerIteration = { free: 64, budgetMs: 8 };
 
@@ -73,10 +76,10 @@ function openApiExtensions({ routes: switched }: Settings): Promise<Blob> {
 }
 
 /**
- * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
- * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
- * guard patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has
- * its own listener, its edge serves no more of the interface than the dashboard's playground calls.
+ * The HTTP side: every route in one list. It depends on paths and connections, and not on money or dialects. `listen`
+ * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the guard
+ * patterns on its way to Elysia's router, which handles wildcards and trailing slashes. If the admin side has its own
+ * listener, its edge serves only those interface routes that the dashboard's playground calls.
  */
 export function createEdge(
   gateway: Gateway,
@@ -134,7 +137,7 @@ export function createEdge(
   return app;
 }
 
-/** What one side serves, and to whom. */
+/** The routes of one side, and its clients. */
 interface Side {
   readonly gateway: Gateway;
   readonly routes: readonly ServedRoute[];
@@ -158,7 +161,7 @@ function sideOf(gateway: Gateway, servesInterface: boolean): Side {
 
 /** Requests are paced, and those with a target or host that no route may see are rejected. */
 function pace(app: Elysia, { gateway, trusted }: Side, pacer: LoopPacer): void {
-  /** Requests that have waited when they come here again. */
+  /** Requests that have already waited once. */
   const waited = new WeakSet<Request>();
   const documentRejection = documentLimit(gateway.clock, (request) =>
     addressOn(app.server, request, trusted()),
@@ -222,7 +225,7 @@ function readiness(gateway: Gateway): Response {
     : plainJson({ status: "not ready", reason }, 503);
 }
 
-/** The answer if a route has this path, but for another method. */
+/** The response if a route has this path, but for another method. */
 function wrongMethod(request: Request, at: readonly Route[], methods: string): Response {
   const path = pathOf(request);
   const isTriedByWebSocket = at.some((route) => route.isTriedByWebSocket === true);

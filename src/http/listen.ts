@@ -13,7 +13,7 @@ export interface ListeningServer {
   rejectConnections(): void;
   /** Accepts no more connections, and closes idle ones. */
   closeIdle(): void;
-  /** Accepts no more connections, gives answers that have begun this long to finish, and then closes what is still open. */
+  /** Rejects new connections, lets responses in progress finish for this long, and then closes all connections. */
   stop(withinMs: number): Promise<void>;
 }
 

@@ -52,7 +52,7 @@ export class HttpCall implements ClientCall {
   }
 }
 
-/** Who opened the connection: the client, or the last proxy. */
+/** The peer of the connection: the client, or the last proxy. */
 export function peerOf(server: Server<unknown> | null, request: Request): string {
   return server?.requestIP(request)?.address ?? "unknown";
 }
@@ -62,7 +62,7 @@ export function addressOn(server: Server<unknown> | null, request: Request, trus
   return clientAddress(peerOf(server, request), request.headers.get("x-forwarded-for"), trusted);
 }
 
-/** Answers one call by its operation, whatever happens. Only a stream outlasts its response. */
+/** Serves one call by its operation, and never throws. Only a stream outlasts its response. */
 export function respond(
   gateway: Gateway,
   call: ClientCall,
@@ -100,7 +100,7 @@ export async function answer(
   }
 }
 
-/** While draining, each connection is closed after its answer, so that the next request goes to another gateway. */
+/** While draining, each connection is closed after its response, so that the next request goes to another gateway. */
 export function lastIfDraining({ ongoing }: Gateway, response: Response): Response {
   if (ongoing.isDraining) response.headers.set("connection", "close");
   return response;

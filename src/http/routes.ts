@@ -31,7 +31,7 @@ export function isOn({ switchedBy }: Route, { routes }: Settings): boolean {
   return switchedBy === undefined || routes[switchedBy];
 }
 
-/** The path of a route that a client with a wrong base URL has missed, without `/v1` or with two of them; else null. */
+/** The path of the intended route if a client has a wrong base URL, without `/v1` or with two of them; else null. */
 export function meantPath(path: string, served: readonly Route[]): string | null {
   const [, origin = "", rest = ""] = /^(\/token)?(?:\/v1)*(\/.*)$/.exec(path) ?? [];
   const meant = `${origin}/v1${rest}`;
@@ -56,9 +56,9 @@ const documents: ReadonlySet<string> = new Set([
 const perMinute = 300;
 
 /**
- * Bounds by address how many documents are read. They have a limit of their own, so that guessed keys do not lock
- * an operator out of the dashboard. Probes (`/healthz`, `/readyz`) have none: a refusal would cost as much as the
- * answer, and would take a working gateway out of service.
+ * Limits reads of documents by address. They have a separate limit, so that guessed keys do not lock an operator out of
+ * the dashboard. Probes (`/healthz`, `/readyz`) have none: rejecting one would cost as much as serving it, and would
+ * take a working gateway out of service.
  */
 export function documentLimit(clock: Clock, addressOf: (request: Request) => string) {
   const addresses = new AddressLimiter(clock, perMinute);

@@ -4,9 +4,9 @@ import { socketsListeningAt } from "./unlisten.ts";
 const sendBufferBytes = 128 * 1024;
 
 /**
- * Limits what the kernel takes for a client that does not read. By default that grows to 4 MB for each connection, and all of it has
- * been read from the provider before the gateway learns that the client is behind. Connections inherit the limit from the
- * socket that listens, which Bun does not expose. False if the system does not allow it.
+ * Limits the kernel's send buffer for a client that does not read. By default it grows to 4 MB for each connection, and
+ * all of that has been read from the provider before the gateway learns that the client is slow. Connections inherit
+ * the limit from the listening socket, which Bun does not expose. False if the system does not allow it.
  */
 export function limitSendBuffers(port: number): boolean {
   const results = socketsListeningAt(port).map((descriptor) =>

@@ -12,12 +12,11 @@ type RoutedRequest = Request & { readonly params?: Readonly<Record<string, strin
 const maxSegments = 12;
 
 /**
- * Patterns for Bun's router that match every path which no route has by name, and reject odd targets before Elysia's
- * router sees them.
- *
- * `Request.url` is normalised: backslashes have become slashes, and `..` is resolved. A proxy in front may do neither,
- * and would pass on a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
- * these patterns make it cut the path into segments. What it cannot cut (`//`, or too many segments) is never routed.
+ * Patterns for Bun's router that match every path which no route has by name, and reject odd targets before they reach
+ * Elysia's router. `Request.url` is normalized: backslashes have become slashes, and `..` is resolved. A proxy in front
+ * may do neither, and would forward a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as
+ * it was sent, so these patterns make it split the path into segments. A path that it cannot split (`//`, or too many
+ * segments) is never routed.
  */
 export function guardPatterns(route: Handler, notFound: Handler, pacer: LoopPacer): Record<string, Handler> {
   const guard = guarded(route, pacer);
@@ -45,7 +44,7 @@ function guarded(handle: Handler, pacer: LoopPacer): Handler {
   return (request) => (pacer.take() ? answer(request) : pacer.wait().then(() => answer(request)));
 }
 
-/** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */
+/** The problem with the segments from Bun's router or with the Host; null if there is none. */
 export function targetProblem(request: Request): GatewayError | null {
   if (!unescapedIds(segmentsOf(request)).every(isPlainSegment)) {
     return new GatewayError(
@@ -84,8 +83,8 @@ function unescapedIds(segments: readonly string[]): readonly string[] {
 const hostForm = /^[\w.~:[\]%-]*$/;
 
 /**
- * Without a Host header the URL is a bare path. Elysia's router skips the scheme unseen, so that `/abcdef/v1/models` would
- * be `/v1/models` to it. The request stays the same object, because Bun knows its connection by it.
+ * Without a Host header the URL is a bare path. Elysia's router skips the scheme without looking, so it would read
+ * `/abcdef/v1/models` as `/v1/models`. The request stays the same object, because Bun knows its connection by it.
  */
 function makeUrlAbsolute(request: Request): void {
   const { url } = request;

@@ -44,7 +44,7 @@ function inodesListeningAt(port: number, family: string): string[] {
     });
 }
 
-/** What cannot be read is not there: a descriptor may have been closed since it was listed. */
+/** A failed read means that it is not there: a descriptor may have been closed since it was listed. */
 function orElse<Value>(read: () => Value, otherwise: Value): Value {
   try {
     return read();

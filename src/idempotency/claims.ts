@@ -42,12 +42,12 @@ export interface Claims {
   keptBytes(keyId: string): number;
 
   /**
-   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim
-   * twice must not end a later claim with the same name. Returns a promise if other gateways have to learn of it; it
-   * never rejects.
+   * Called when the request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a
+   * claim twice must not end a later claim with the same name. Returns a promise if other gateways have to learn of it;
+   * it never rejects.
    */
   end(claim: Claim): Promise<void> | undefined;
 
-  /** Deletes responses that are too old to be replayed. Returns how many. */
+  /** Deletes responses that are too old to be replayed. Returns their number. */
   prune(): Promise<number>;
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { Store } from "../store/store.ts";
 
-/** How often to read again what other gateways stored and what was deleted. */
+/** Interval for reading again what other gateways stored and what was deleted. */
 const readEveryMs = 10_000;
 
 /** The share of a key's storage allowance for retries. Stored responses have the rest. */
@@ -28,7 +28,7 @@ export class KeptBytes {
     this.#clock = clock;
   }
 
-  /** How many keys are known. */
+  /** Number of known keys. */
   get size(): number {
     return this.#byKey.size;
   }

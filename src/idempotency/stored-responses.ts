@@ -12,7 +12,7 @@ const prunedAtOnce = 200;
 const uncounted: Pick<KeptBytes, "take" | "end"> = { take: () => true, end: () => {} };
 
 /**
- * How long responses are kept for replay. A jump of the clock must not expire a response, or its retry would be
+ * How long responses are stored for replay. A jump of the clock must not expire a response, or its retry would be
  * charged again; keeping one longer is harmless. So responses are dated by the later of the wall clock and the time
  * that really passed, and expire by the earlier.
  */

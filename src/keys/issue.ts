@@ -55,7 +55,7 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
 
 /**
  * Issues a new secret for the same key. The old one works until the grace time is over; one from an earlier rotation
- * stops working now, because only the latest is kept.
+ * stops working now, because only the latest is stored.
  */
 export async function rotateKey(
   store: Store,

@@ -17,7 +17,7 @@ const digitOfCode = Float64Array.from({ length: 128 }, (_, code) => {
   return digit === -1 ? Number.NaN : digit;
 });
 
-/** The part of a key that may be shown: enough to tell keys apart, too little to guess one. */
+/** Length of a key's visible prefix: enough to distinguish keys, too little to guess one. */
 export const prefixLength = 12;
 
 export function newSecret(): string {

@@ -86,7 +86,7 @@ export class Account {
     return this.#purchased - BigInt(this.#posted);
   }
 
-  /** What a database keeps of the account besides its entries. */
+  /** The account's stored totals, besides its entries. */
   get sums(): AccountSums {
     return {
       posted: this.#posted,
@@ -150,8 +150,8 @@ export class Account {
   }
 
   /**
-   * Ends the hold and charges the cost, but for its `waived` part, as far as every limit allows. A postpaid account also owes what
-   * exceeds its caps.
+   * Ends the hold and charges the cost, except its `waived` part, up to every limit. A postpaid account also owes the
+   * amount above its caps.
    */
   settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = [], waived = 0): SettleParts {
     const payable = Math.min(cost - waived, this.#affordable(hold));
@@ -167,8 +167,8 @@ export class Account {
   }
 
   /**
-   * Charges a hold from before a crash, which has no reservation in memory. Its period may have begun after the last
-   * charge.
+   * Charges a hold from before a crash, which has no reservation in memory. Its period may be later than the last
+   * charge's.
    */
   settleInterrupted(
     cost: number,
@@ -214,7 +214,7 @@ export class Account {
     this.#countedAtMs = Math.max(this.#countedAtMs, countedAtMs);
   }
 
-  /** Moves on to the current periods. Returns the time at which a hold counts, which never goes back. */
+  /** Advances to the current periods. Returns the time at which a hold counts, which never goes back. */
   advance(nowMs: number, caps: readonly Cap[] = []): number {
     let countedAtMs = Math.max(nowMs, this.#countedAtMs);
     for (const cap of caps) countedAtMs = Math.max(countedAtMs, cap.periodStartMs);
@@ -303,7 +303,7 @@ export class Account {
   }
 }
 
-/** Another limit denies the hold too, and rejects the request. */
+/** The error without the step-down, if another limit also denies the hold and rejects the request. */
 function withoutStepDown({ denial, state: { stepDown: _, ...state } }: DeniedBy): DeniedBy {
   return { denial, state };
 }

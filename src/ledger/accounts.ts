@@ -55,7 +55,7 @@ export interface Accounts {
   release(hold: Hold): boolean;
 
   /**
-   * What the hold's account can still spend after all holds, as far as this process knows. Infinite for a budget
+   * The amount that the hold's account can still spend after all holds, as known to this process. Infinite for a budget
    * without a limit.
    */
   remaining(hold: Hold): number;
@@ -63,7 +63,7 @@ export interface Accounts {
   /** One summary per id, in order. The time does not depend on the length of the history. */
   summaries(keyIds: readonly string[]): readonly AccountSummary[] | Promise<readonly AccountSummary[]>;
 
-  /** Tags that caps count for the key, whose own stand there whatever a client sends. As far as this process knows. */
+  /** Tags of the key that caps count, which override the client's. As known to this process. */
   countedTags(keyId: string): readonly string[];
 
   /** The total of this process's open holds. */

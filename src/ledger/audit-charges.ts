@@ -41,7 +41,7 @@ interface AuditedAccount extends AccountRecord {
   readonly periods: readonly BudgetPeriod[];
 }
 
-/** What an exchange was charged so far. A late charge comes after the charge of the takeover. */
+/** The charges of an exchange so far. A late charge comes after the charge of the takeover. */
 interface BookedCharge {
   readonly entry: AuditedEntry;
   readonly cost: number;

@@ -13,7 +13,7 @@ export interface AuditReport {
 }
 
 export interface AuditOptions {
-  /** Also reports what may be harmless, such as a clock that was set during a call. */
+  /** Also reports differences that may be harmless, such as a clock that was changed during a call. */
   readonly deep?: boolean;
 }
 

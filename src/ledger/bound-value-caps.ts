@@ -13,11 +13,11 @@ export interface BoundValueCap {
   readonly value: string | null;
   /** By this value. */
   readonly used: number;
-  /** With what it is raised by. */
+  /** Includes the raise. */
   readonly limit: number;
 }
 
-/** Whose requests caps by value can limit. */
+/** The key whose requests caps by value can limit. */
 interface Bearer {
   /** Null for an account. */
   readonly keyId: string | null;
@@ -56,7 +56,7 @@ export function valueCapsOfAccounts(
   return readBoundCaps(store, bearers, nowMs);
 }
 
-/** The limits of which it is known how much each of the key's requests finds used. What others have reserved is not known. */
+/** The limits whose use each of the key's requests will find is known. Reservations of others are not included. */
 export async function knownBounds(store: CapReads, key: LabelledKey, nowMs: number): Promise<BoundState[]> {
   const [caps = []] = await valueCapsOfKeys(store, [key], nowMs);
   return caps
@@ -74,7 +74,7 @@ export async function knownBounds(store: CapReads, key: LabelledKey, nowMs: numb
     }));
 }
 
-/** What a value has used of its limit in the cap's current period. */
+/** The used and remaining amounts of a value in the cap's current period. */
 export function valueAmounts(
   cap: ValueCapRecord,
   totals: Omit<ValueTotals, "capNo" | "value"> | undefined,

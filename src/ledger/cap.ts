@@ -25,14 +25,14 @@ export function countedModels({ model, labels }: LabelledItem): CountedModels {
   return { model, fallbackFrom };
 }
 
-/** A cap that counts each value of a label apart, or one of them. */
+/** A cap that counts each value of a label separately, or one value. */
 export interface CapGroup {
   /** Remembers the value's counter, now that it counts something. */
   keep(counter: Cap): void;
-  /** How many values have a charge or an open hold in this period; null if it limits one value alone. */
+  /** Number of values with a charge or an open hold in this period; null if it limits one value alone. */
   places(periodStartMs: number): number | null;
   readonly maxValues: number;
-  /** What a denied request runs on instead; null if it is rejected. */
+  /** The model that a denied request runs on instead; null if it is rejected. */
   readonly stepDown: StepDown | null;
 }
 
@@ -41,7 +41,7 @@ export interface CountedValue {
   readonly group: CapGroup;
 }
 
-/** What an operator has raised a value's limit by, in the period that begins at `extraPeriodMs`. */
+/** An operator's raise of a value's limit, in the period that begins at `extraPeriodMs`. */
 export interface Raise {
   readonly extra: number;
   readonly extraPeriodMs: number;
@@ -55,9 +55,9 @@ export class Cap {
   readonly bound: Exclude<BoundKind, "balance" | "budget">;
   /** Null for a cap that counts everything. */
   readonly counted: CountedValue | null;
-  /** A raise for this value alone. */
+  /** A raise for only this value. */
   raise = notRaised;
-  /** Another cap holds in its place, so that it only counts. */
+  /** Another cap replaces it, so it only counts. */
   isReplaced = false;
   #periodStartMs: number;
   #used: number;
@@ -84,7 +84,7 @@ export class Cap {
     return this.#periodStartMs;
   }
 
-  /** What a database keeps of the cap. */
+  /** The cap's stored totals. */
   get sums(): CapSums {
     return { no: this.record.no, periodStartMs: this.#periodStartMs, used: this.#used, held: this.#held };
   }
@@ -161,7 +161,7 @@ export class Cap {
     return Math.max(0, this.#left() - this.#held);
   }
 
-  /** The state at this time, whose period may not have begun yet. Without a time, the state as it is. */
+  /** The state at this time, whose period may not have begun yet. Without a time, the current state. */
   state(countedAtMs = 0): BoundState {
     const { period, models } = this.record;
     const startMs = Math.max(periodStart(period, countedAtMs), this.#periodStartMs);

@@ -19,7 +19,7 @@ import { Cap, countedModels, type LabelledItem } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
 import { ValueCaps } from "./value-caps.ts";
 
-/** What charges and holds have in common. A new cap counts both. */
+/** Fields that charges and holds share. A new cap counts both. */
 interface BilledItem extends LabelledItem {
   readonly keyId: string;
   readonly accountId: string;

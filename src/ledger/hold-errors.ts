@@ -178,7 +178,7 @@ export function journalUnavailable(): GatewayError {
   );
 }
 
-/** The charge was decided and sent to the store, which cannot say whether it will be there. */
+/** The charge was decided and sent to the store, which cannot tell whether it will be stored. */
 export function chargeUncertain(
   code: "internal_error" | "service_unavailable",
   cause: unknown,

@@ -13,7 +13,7 @@ export interface HoldRequest {
   readonly amount: number;
 }
 
-/** What changes when another model runs in place of the one that was held for. */
+/** The fields that change when another model runs than the one that was held for. */
 export type ReplacedHold = Pick<HoldRequest, "model" | "requestedModel" | "labels" | "amount">;
 
 type HoldState = "open" | "settled" | "released";
@@ -46,7 +46,7 @@ export class Hold implements HeldFor {
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
-  /** It has progress that was not passed to the journal yet. */
+  /** It has progress that was not journaled yet. */
   hasNews = false;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
@@ -75,12 +75,12 @@ export class Hold implements HeldFor {
     return this.#state;
   }
 
-  /** What would be charged if nothing more were produced; null before its first progress. */
+  /** The charge if no more output follows; null before its first progress. */
   get soFar(): PricedCharge | null {
     return this.#soFar;
   }
 
-  /** Its accounts have reserved this in place of what it was for. */
+  /** Called when its accounts have replaced its reservation by this one. */
   replaceBy(parts: Omit<HoldParts, "exchangeId" | "keyId">): void {
     assert(this.#state === "open" && this.#soFar === null, "a hold is replaced before anything is produced");
     Object.assign(this, parts);

@@ -82,7 +82,7 @@ export class KeyFunds {
     return maxConcurrent !== null && this.openHolds >= maxConcurrent;
   }
 
-  /** What a database keeps of the key. */
+  /** The key's stored totals. */
   get sums(): KeyFundsSums {
     return {
       day: this.#day,

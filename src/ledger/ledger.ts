@@ -25,7 +25,7 @@ export interface LedgerOptions {
   readonly store: JournaledStore;
   readonly clock: Clock;
   readonly snapshot: Snapshot;
-  /** How often progress is journaled. The simulation disables it, to be repeatable. */
+  /** Interval for journaling progress. The simulation disables it, to be repeatable. */
   readonly progressTickMs?: number;
 }
 
@@ -182,9 +182,9 @@ export class Ledger implements Accounts {
   }
 
   /**
-   * A clock that was ahead has moved caps, budgets and days into the future. Once the clock is right again,
-   * everything more than an hour ahead comes back: the store recomputes the current sums from its entries, and memory
-   * takes them over. Holds wait meanwhile, for about two commits. True if there was anything to do.
+   * Undoes the effects of a clock that was ahead, which has moved caps, budgets and days into the future. Once the
+   * clock is right again, everything more than an hour ahead returns: the store recomputes the current sums from its
+   * entries, and memory takes them over. Holds wait meanwhile, for about two commits. True if there was anything to do.
    */
   async returnToPresent(): Promise<boolean> {
     const nowMs = this.#clock.wallMs();

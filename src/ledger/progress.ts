@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { PricedCharge } from "../store/store.ts";
 import type { Hold } from "./hold.ts";
 
-/** One hold's progress is written at most this often. */
+/** Minimum interval between two writes of one hold's progress. */
 const progressEveryMs = 200;
 const defaultTickMs = 50;
 

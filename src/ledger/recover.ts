@@ -69,7 +69,7 @@ function heldFor(hold: HoldProgress): HeldFor {
   return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
 }
 
-/** What a hold is charged whose process died: what it had produced, without a usage record. */
+/** The charge of a hold whose process died: its output so far, without a usage record. */
 export function interruption(hold: HoldProgress, atMs: number): JournaledOutcome {
   const { holdId, keyId, openedAtMs, chargeSoFar, rates, quantities, served, model, labels } = hold;
   return {

@@ -13,7 +13,7 @@ export interface EndedFor {
 /** A shared database gets the response in the form that it stores. */
 type Outcome = Omit<JournaledOutcome, "record" | "response"> & { readonly response?: StoredResponse | null };
 
-/** What is written for a charge, in every store. */
+/** The records that a charge writes, in every store. */
 export function settleItem(
   { holdId, hasProgress, held, atMs, record }: EndedFor,
   outcome: Outcome,

@@ -45,7 +45,7 @@ export interface SharedAccountsOptions {
   readonly valueCaps: readonly ValueCapRecord[];
   /** Other queued writes, which must be durable before a charge's response is sent. */
   readonly written?: Store["written"];
-  /** How often progress is journaled. */
+  /** Interval for journaling progress. */
   readonly progressTickMs?: number;
 }
 
@@ -69,7 +69,7 @@ export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
   readonly #keys = new Map<string, KeyRecord>();
-  /** What it counts is in the database; here they say which labels they count. */
+  /** The totals are in the database; these only define which labels the caps count. */
   readonly #valueCaps = new ValueCaps();
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];

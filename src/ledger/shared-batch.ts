@@ -34,7 +34,7 @@ export const moneyRules: MoneyRules = {
 
 const nothingCharged: EndResult = { charged: 0, overrun: 0 };
 
-/** Where a hold is charged. Its row is right if it has one: the node may not know of a clock that was set back. */
+/** Where a hold is charged. If it has a row, the row is right: the node may not know of a clock that was set back. */
 type Place = Pick<LockedHold, "accountNo" | "openedAtMs" | "periodStartMs" | "countedAtMs">;
 
 interface ChargedEnd {
@@ -47,7 +47,7 @@ interface ChargedEnd {
 interface LateCharge {
   /** The entry of the takeover's charge; null if it made none. */
   readonly completes: number | null;
-  /** What that has charged. */
+  /** The amount that it has charged. */
   readonly paid: number;
 }
 

@@ -32,9 +32,9 @@ const advisor = /^advisor(_|$)/;
 /** The tools of a request. */
 export interface OfferedTools {
   readonly hosted: readonly HostedTool[];
-  /** How many there are that the client runs. */
+  /** Number of tools that the client runs. */
   readonly clientCount: number;
-  /** What has to be dropped with a hosted tool. */
+  /** Parts of the request that are dropped with a hosted tool. */
   readonly dependents: readonly ToolDependent[];
 }
 
@@ -120,7 +120,9 @@ function toolsWithin(tool: JsonObject): readonly string[] {
 
 const noMembers: readonly string[] = [];
 
-/** A tool without a type, or with an empty one, is what its first field says (`google_search`), unless it is a function, or nothing at all. */
+/**
+ * The type of a tool without one is the name of its first field (`google_search`), unless it is a function, or empty.
+ */
 function typeOf(tool: JsonObject): string {
   const { type = null } = tool;
   if (type !== null && type !== "") return typeof type === "string" ? type : JSON.stringify(type);

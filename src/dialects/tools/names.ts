@@ -12,8 +12,8 @@ export interface ClientTool extends ToolRef {
 
 /**
  * Maps tool names between client and provider. Both vendors allow names of up to 64 letters, digits, `_` and `-`, and
- * neither has Codex' namespaces. Other names are replaced, always by the same name for the same tool, and restored in the
- * answer. One per translation.
+ * neither has Codex' namespaces. Other names are replaced, always by the same name for the same tool, and restored in
+ * the response. One per translation.
  */
 export class ToolNames {
   readonly #byProvider = new Map<string, ClientTool>();
@@ -37,7 +37,7 @@ export class ToolNames {
     }
   }
 
-  /** From entries that another thread sent; enough for translating a response. */
+  /** From entries that another thread sent; sufficient for translating a response. */
   static of(byProvider: Iterable<readonly [string, ClientTool]>): ToolNames {
     const names = new ToolNames({ tools: [], messages: [] });
     for (const [name, tool] of byProvider) names.#byProvider.set(name, tool);

@@ -1,9 +1,9 @@
 import type { IrContent, IrMessage, IrToolResult, IrUserBlock, ToolKind } from "../ir/ir.ts";
 
 /**
- * Both vendors require every call to be answered in the next turn, and every result to have its call. This reorders a
- * conversation accordingly: results come first, and an instruction between a call and its result moves behind it. A
- * result without a call becomes plain text, and a call without a result gets one that says so.
+ * Both vendors require every call to have its result in the next turn, and every result its call. This reorders a
+ * conversation accordingly: results come first, and an instruction between a call and its result moves after it. A
+ * result without a call becomes plain text, and a call without a result gets one that notes this.
  */
 export function pairCallsWithResults(messages: readonly IrMessage[]): IrMessage[] {
   const paired: IrMessage[] = [];

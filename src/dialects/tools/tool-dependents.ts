@@ -15,7 +15,7 @@ export interface ToolDependent {
 /** OpenAI's name for running code that calls other tools. */
 const programmaticCalls = "programmatic_tool_calling";
 
-/** What a tool provides to the other parts of a request. */
+/** The features that a tool provides to the other parts of a request. */
 export function providedBy(type: string, name: HostedToolName | null): HostedToolName | null {
   return type === programmaticCalls ? "code_execution" : name;
 }

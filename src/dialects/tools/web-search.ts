@@ -17,13 +17,13 @@ export function readHosted(
   return { ...hosted, search: readSearch(tool, tool["user_location"], "tools[].") };
 }
 
-/** What a search is written from. The calls are bounded by the hold, which follows `max_uses`. */
+/** The fields that a search is translated from. The hold limits the calls, and follows `max_uses`. */
 const carried: ReadonlySet<string> = new Set([
   ...["type", "name", "max_uses", "cache_control", "allowed_domains", "blocked_domains", "filters"],
   "user_location",
 ]);
 
-/** `prefix` is the path of its members in the client's body, as it is shown. */
+/** `prefix` is the path of its members in the client's body, for error messages. */
 export function readSearch(options: JsonObject, location: Json | undefined, prefix: string): IrWebSearch {
   const filters = objectOf(options["filters"]) ?? options;
   const isSet = (name: string) => !carried.has(name) && (options[name] ?? null) !== null;

@@ -3,8 +3,8 @@ import type { ProviderErrorBody } from "../errors/error-body.ts";
 import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "../errors/vendor-error.ts";
 
 /**
- * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the
- * client's dialect that is all of it; otherwise only what both dialects have a term for.
+ * The parts of a provider's error that the client gets, because its SDK acts on them. If the provider speaks the
+ * client's dialect, these are all parts; otherwise only those that both dialects have a term for.
  */
 export function explainProviderError(
   error: ProviderErrorBody,

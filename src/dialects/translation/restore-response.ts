@@ -3,11 +3,11 @@ import type { IrBlockHead, IrEvent, IrFinish } from "../ir/ir.ts";
 import { InputUnwrapper } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
 
-/** Maps the tool calls of an answer back to the client's tools; the reverse of adaptRequest. */
+/** Maps the tool calls of a response back to the client's tools; the reverse of adaptRequest. */
 export interface ToolMapping {
-  /** Null if the provider was given the client's own names. */
+  /** Null if the provider got the client's own names. */
   readonly names: ToolNames | null;
-  /** The function that was added to force a format: its input is the answer's text. */
+  /** The function that was added to force a format: its input is the response's text. */
   readonly formatTool: string | null;
   /** A call's id as the client sees it; generated if the provider gave none. */
   readonly callId: (id: string) => string;
@@ -27,7 +27,7 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
   return reason === finish.reason ? finish : { ...finish, reason };
 }
 
-/** What is still open is written at once at the end of a stream, and a response then repeats all of it. */
+/** Open blocks are written all at once at the end of a stream, and a response then repeats all of them. */
 const maxBlocks = 2000;
 
 /** Restores tool names and inputs, event by event. */

@@ -12,7 +12,7 @@ import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import { EventRestorer, type ToolMapping } from "./restore-response.ts";
 
-/** What is needed to translate an answer from the provider's dialect to the client's. */
+/** The parameters for translating a response from the provider's dialect to the client's. */
 export interface TranslationContext {
   readonly target: Target;
   readonly call: WriterContext;
@@ -56,7 +56,7 @@ export class StreamTranslator {
     ]);
   }
 
-  /** At the end of the provider's body. Throws if that was no proper end of the stream. */
+  /** Call at the end of the provider's body. Throws if the stream had no proper end. */
   end(): string {
     return this.ended ? "" : this.#translate(this.#reader.end());
   }
@@ -66,7 +66,10 @@ export class StreamTranslator {
     return this.meter.ended;
   }
 
-  /** The answer is complete, although the provider has not ended its stream. Only for dialects whose providers forget that. */
+  /**
+   * The response is complete, although the provider has not ended its stream. Only for dialects whose providers omit
+   * the end.
+   */
   get isComplete(): boolean {
     return this.meter.isComplete && this.#reader.missingEnd !== null;
   }

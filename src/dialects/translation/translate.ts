@@ -13,8 +13,8 @@ import { functionTool } from "../tools/schema.ts";
 import { type SerializedToolMapping, Translation } from "./translation.ts";
 
 /**
- * Translates a request from the client's dialect to the provider's; the result translates the answer back. Throws an
- * `invalid_request` GatewayError with the field's path for what the target cannot express.
+ * Translates a request from the client's dialect to the provider's; the result translates the response back. Throws an
+ * `invalid_request` GatewayError with the field's path for fields that the target does not support.
  */
 export function translate(
   source: Source,
@@ -35,8 +35,8 @@ export function translate(
 }
 
 /**
- * If both speak the same dialect, requests and answers pass through as bytes. Only an answer in the wrong form (JSON
- * instead of a stream, or a stream instead of JSON) is read and written again.
+ * If both speak the same dialect, requests and responses pass through as bytes. Only a response in the wrong form (JSON
+ * instead of a stream, or a stream instead of JSON) is read and rewritten.
  */
 function reread(target: Target, call: WriterContext): Translation {
   const callId = (id: string) => (id === "" ? call.mint("call_") : id);
@@ -48,7 +48,7 @@ function reread(target: Target, call: WriterContext): Translation {
   });
 }
 
-/** For a request that was translated on another thread: only the answer is left to translate. */
+/** For a request that was translated on another thread: translates only the response. */
 export function translationOfResponse(
   source: Source,
   target: Target,
@@ -71,8 +71,9 @@ function callIdFor({ callIds }: ClientDialect, mint: Mint): (id: string) => stri
 const noNames = new ToolNames({ tools: [], messages: [] });
 
 /**
- * Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. `names` map the answer's tool
- * calls back to the client's tools; `formatTool` is the tool whose input is the answer's text, null if the target supports formats.
+ * Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. `names` map the
+ * response's tool calls back to the client's tools; `formatTool` is the tool whose input is the response's text, null
+ * if the target supports formats.
  */
 function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields) {
   if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
@@ -114,8 +115,8 @@ function isUnproven(block: IrAssistantBlock): boolean {
 const name = "answer_in_format";
 
 /**
- * Makes a model without structured outputs answer through a tool whose schema is the format. If the client has tools of
- * its own, the model may call those first, but it has to call one.
+ * Makes a model without structured outputs respond through a tool whose schema is the format. If the client has its own
+ * tools, the model can call those first, but it has to call one.
  */
 function forceFormat(request: IrRequest, target: Target): { request: IrRequest; formatTool: string | null } {
   const { format } = request;

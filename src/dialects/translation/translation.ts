@@ -42,19 +42,19 @@ export class Translation {
     return new StreamTranslator(this.#context);
   }
 
-  /** What translating the answer needs to know of the request, as data that can be sent to another thread. */
+  /** The facts about the request that translating its response needs, as data that can be sent to another thread. */
   serializeToolMapping(): SerializedToolMapping {
     const { names, formatTool } = this.#context.toolMapping;
     return { tools: names?.entries() ?? [], formatTool };
   }
 
-  /** For a provider that streams although it was not asked to: collects its frames into one response. */
+  /** For a provider that streams although the request did not: collects its frames into one response. */
   collect(): ResponseCollector {
     return new ResponseCollector(this.#context);
   }
 }
 
-/** Tools by the names that the provider was given, and the tool that only forces a format. */
+/** Tools by the names that the provider got, and the tool that only forces a format. */
 export interface SerializedToolMapping {
   readonly tools: readonly (readonly [string, ClientTool])[];
   readonly formatTool: string | null;
@@ -98,12 +98,15 @@ class ResponseCollector {
     this.#collect(this.#reader.read(frame));
   }
 
-  /** True once the provider's stream has ended properly. What comes after that is of no interest. */
+  /** True once the provider's stream has ended properly. Later events are ignored. */
   get ended(): boolean {
     return this.meter.ended;
   }
 
-  /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the answer is incomplete. */
+  /**
+   * Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the response is
+   * incomplete.
+   */
   end(): TranslatedResponse {
     this.#collect(this.#reader.end());
     const whole = writeWhole(this.#context.call, this.#collector.response(), this.meter.takeProduced());

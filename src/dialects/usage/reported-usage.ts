@@ -14,7 +14,7 @@ import {
  * negative, fractional or not a number makes its side doubtful. Nothing is counted twice.
  */
 
-/** For dialects whose input figure includes the tokens read from and written to a cache. */
+/** For dialects whose input count includes the tokens read from and written to a cache. */
 export function inclusiveUsage(
   input: Json | undefined,
   output: Json | undefined,
@@ -32,7 +32,7 @@ export function inclusiveUsage(
   return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
 }
 
-/** For answers that have no output in tokens; null if their input is not reported, or as 0, which no text has. */
+/** For responses without output tokens. Null if their input is missing, or 0, which no text has. */
 export function inputUsage(input: Json | undefined): ReportedUsage | null {
   return isTokenCount(input) && input > 0 ? inclusiveUsage(input, 0) : null;
 }
@@ -50,14 +50,14 @@ export function withUnreported(
   };
 }
 
-/** The part of `all` with this name, or else whatever is not reported as text. */
+/** The part of `all` with this name, or the rest that is not reported as text. */
 export function partBesideText(all: number, name: string, details: Json | undefined): number {
   const { [name]: part, text_tokens: text } = detailsOf(details);
   if (isTokenCount(part)) return part;
   return isTokenCount(text) ? Math.max(0, all - text) : all;
 }
 
-/** The sum of two reports, doubtful where one of them is. */
+/** The sum of two reports, doubtful if one of them is. */
 export function addReported(one: ReportedUsage, other: ReportedUsage): ReportedUsage {
   return {
     ...addUsage(one, other),
@@ -88,7 +88,7 @@ export function reportUsage(
   };
 }
 
-/** Reads the figures of one side, input or output, and remembers whether one of them was invalid. */
+/** Reads the counts of one side, input or output, and remembers whether one of them was invalid. */
 export class UsageSide {
   isDoubtful = false;
 
@@ -112,7 +112,7 @@ export class UsageSide {
   }
 }
 
-/** What a stream has reported so far. */
+/** The usage that a stream has reported so far. */
 export interface ReportedSoFar {
   /** The latest usage. */
   readonly partialUsage: ReportedUsage | null;
@@ -140,7 +140,10 @@ function inputOf(reported: ReportedUsage): Partial<ReportedUsage> {
   };
 }
 
-/** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
+/**
+ * Merges usage that is reported piece by piece: later values replace earlier ones, except missing ones and nulls. False
+ * if there are none.
+ */
 export function mergeReported(merged: JsonObject, later: Json | undefined): boolean {
   if (!isObject(later)) return false;
   for (const name in later) if (later[name] !== null) merged[name] = later[name];
@@ -159,7 +162,7 @@ export function detailsOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : nothing;
 }
 
-/** How a dialect reads what an answer reports of its use, be it a whole answer or an event of a stream. */
+/** Reads the usage that a response reports, from a complete response or an event of a stream. */
 export interface UsageReader {
   /** Null if it reports neither input nor output. */
   usageIn(answer: JsonObject): ReportedUsage | null;

@@ -34,7 +34,10 @@ function admitAgain(gateway: Gateway, exchange: Exchange, keyId: string): Admitt
 /** Clients warm up once for a connection. */
 const warmUpsPerMinute = 60;
 
-/** A warm-up reaches no provider, so it takes no token of the key's rate bucket. It has a limit of its own, because it is read and checked. */
+/**
+ * Admits a warm-up. It reaches no provider, so it takes no token of the key's rate bucket. It has a separate limit,
+ * because it is read and checked.
+ */
 export async function admitWarmUp(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "sockets need a key");
@@ -97,8 +100,9 @@ export async function authenticate(gateway: Gateway, exchange: Exchange): Promis
 }
 
 /**
- * Another process may have created the key a moment ago, or it is a secret of the playground, which only the store knows. Anyone can make up a key of the right form, so an address that
- * has failed too often causes no look: a key that is new is known without one within a tenth of a second.
+ * Looks for a key in the store: another process may have created it a moment ago, or it is a secret of the playground,
+ * which only the store knows. Anyone can make up a key of the right form, so an address that has failed too often
+ * causes no lookup: gateways learn of a new key within a tenth of a second anyway.
  */
 async function findAfresh(gateway: Gateway, exchange: Exchange, presented: string): Promise<KeyRecord> {
   const { keys } = gateway;
@@ -111,7 +115,10 @@ async function findAfresh(gateway: Gateway, exchange: Exchange, presented: strin
   throw token === null ? rejected("The API key is not valid.") : signInOver(token.problem ?? "ended");
 }
 
-/** The key that a secret of the playground stands for. It can only send requests: what the key has stored stays its own. */
+/**
+ * The key that a secret of the playground stands for. Such a secret can only send requests, and cannot reach what the
+ * key has stored.
+ */
 async function findInPlayground(
   { keys, playground, clock }: Gateway,
   { call, taken }: Exchange,

@@ -2,7 +2,7 @@ const saneHost = /^[\w.:[\]-]{1,255}$/;
 
 /**
  * The origin under which the client reached the gateway, for messages to that client. Proxies that terminate TLS or
- * change the host say so in headers. They need not be trusted: a client that forges them only misleads itself.
+ * change the host announce it in headers. They need not be trusted: a client that forges them only misleads itself.
  */
 export function originReachedAt(request: Pick<Request, "url" | "headers">): string {
   const { protocol, host } = URL.canParse(request.url)

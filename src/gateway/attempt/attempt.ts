@@ -23,7 +23,7 @@ import { type PassingPlan, passBody, patchJob } from "./pass-body.ts";
 import { dialectToward, targetOf } from "./target.ts";
 import { translateBody, translateJob } from "./translate-body.ts";
 
-/** What translating an answer needs to know of its request. */
+/** The facts about a request that translating its response needs. */
 export interface ResponseContext {
   readonly client: ClientDialectName;
   readonly toward: ProviderDialectName;
@@ -33,20 +33,20 @@ export interface ResponseContext {
   readonly toolMapping: SerializedToolMapping | null;
 }
 
-/** What a provider is sent, and the fields of the client's request that are not in it. */
+/** The body for a provider, and the fields of the client's request that are not in it. */
 export interface SentBody {
   readonly body: Uint8Array | string;
   readonly dropped: readonly string[];
 }
 
-/** A request for one deployment, and how its answer gets back to the client's dialect. */
+/** A request for one deployment, and the conversion of its response to the client's dialect. */
 export class Attempt {
   /** The dialect towards the provider. */
   readonly dialect: ProviderDialectName;
   readonly dropped: readonly string[];
   /** Null if the provider speaks the client's dialect, and the bytes pass through. */
   readonly translation: Translation | null;
-  /** The gateway asked for a usage chunk that the client did not ask for. */
+  /** The gateway requested a usage chunk that the client did not request. */
   readonly hideUsage: boolean;
   readonly #generation: Generation;
   readonly #deployment: Deployment;
@@ -75,12 +75,15 @@ export class Attempt {
     return { dialect: this.dialect, purpose, model, stream, body, headers, trace };
   }
 
-  /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
+  /**
+   * A translation even where bytes pass through, for a provider that streams unasked, or does not stream when
+   * requested.
+   */
   reread(): Translation {
     return this.translation ?? translate(this.#source(), targetOf(this.#deployment, this.dialect));
   }
 
-  /** The translation as data, for a large answer that is read on another thread. */
+  /** The translation as data, for a large response that is read on another thread. */
   responseContext(): ResponseContext {
     const { dialect: _, ...source } = this.#source();
     const { dialect: toward } = this;
@@ -89,7 +92,7 @@ export class Attempt {
     return { client: this.#generation.clientDialect, toward, source, target, toolMapping };
   }
 
-  /** With as much of the body as may be parsed on the event loop. */
+  /** With as much of the body as can be parsed on the event loop. */
   #source(): Source {
     return sourceOf(this.#generation, this.#generation.request.quickBody);
   }
@@ -211,7 +214,7 @@ function wantedChanges(
   return asking === null ? renamed : { ...renamed, ...asking };
 }
 
-/** What the gateway keeps, the provider need not. */
+/** Asks the provider not to store what the gateway stores. */
 function stateless({ request }: Generation, { model }: Deployment, dialect: SharedDialectName): BodyChanges {
   const mayReason = model.capabilities["reasoning"] !== false;
   return clientDialect(dialect).statelessChanges?.(request.truncated, mayReason) ?? {};

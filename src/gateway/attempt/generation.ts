@@ -12,17 +12,17 @@ import type { TurnInMaking } from "../turns/turn-body.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */
 interface GenerationTerms {
-  /** What the model's limits change in the body. */
+  /** Changes to the body because of the model's limits. */
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
   readonly extras: RequestedExtras | null;
 }
 
-/** What is to be asked of a provider, whichever it is. Does not change. */
+/** A generation request, independent of the provider. Immutable. */
 export class Generation implements GenerationTerms {
   readonly call: RoutedCall;
   readonly model: ModelSettings;
-  /** As it is sent: without tools that have no price. */
+  /** The request as it is sent: without tools that have no price. */
   readonly request: ClientRequest;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
@@ -32,7 +32,10 @@ export class Generation implements GenerationTerms {
   readonly estimatedInput: InputEstimate;
   readonly extras: RequestedExtras | null;
   readonly atSeconds: number;
-  /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
+  /**
+   * Whether the gateway or the provider stores the response, and the response that it continues; null if nothing is
+   * stored here.
+   */
   readonly keeping: TurnInMaking | null;
   readonly isCompactedUpstream: boolean;
 
@@ -53,7 +56,7 @@ export class Generation implements GenerationTerms {
     this.isCompactedUpstream = turn.isCompactedUpstream;
   }
 
-  /** What is set aside for it. */
+  /** The hold that it needs. */
   get wanted(): WantedHold {
     const { model, request, limit, estimatedInput, extras } = this;
     const { key, storedInput, requestedModel } = this.call;
@@ -71,14 +74,14 @@ export class Generation implements GenerationTerms {
     };
   }
 
-  /** Whether the provider is asked to store the answer, so that a later request can refer to it by its id. */
+  /** Whether the provider should store the response, so that a later request can refer to it by its id. */
   get isStoredUpstream(): boolean {
     const { keeping, request, clientDialect: dialect } = this;
     if (clientDialect(dialect).statelessChanges === undefined) return request.isThreaded;
     return keeping === null ? request.mayStore : keeping.isProviders;
   }
 
-  /** How many web searches a provider may run that does not speak the client's dialect. */
+  /** Maximum web searches that a provider can run if it does not speak the client's dialect. */
   get webSearches(): number {
     return this.extras?.webSearches ?? 0;
   }

@@ -15,7 +15,7 @@ type BoundedRequest = Pick<ClientRequest, "truncated" | "tools">;
 
 const nothing: BodyChanges = {};
 
-/** One bound for all tools of a response. */
+/** One limit for all tools of a response. */
 export function boundCalls({ truncated, tools }: BoundedRequest): BodyChanges {
   const held = tools.hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0);
   const requestedMax = countOf(truncated["max_tool_calls"]);

@@ -8,7 +8,7 @@ import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/ada
 import type { Job } from "../body-worker/job.ts";
 import { limitToolUses, type ToolLimit } from "./limit-tool-uses.ts";
 
-/** What becomes of a body that passes through. Plain data, so that another thread can do it. */
+/** The changes to a body that passes through. Plain data, so that another thread can apply them. */
 export interface PassingPlan {
   readonly dialect: SharedDialectName;
   /** Which reasoning is taken out. */
@@ -19,7 +19,7 @@ export interface PassingPlan {
   readonly vendor: BodyVendor | null;
 }
 
-/** `body` is parsed only if it is asked for. */
+/** `body` is parsed only when it is read. */
 export interface PassingBody {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
@@ -49,9 +49,9 @@ export const patchJob: Job<PatchInput, AdaptedBody<Uint8Array>> = {
 const nothing: readonly string[] = [];
 
 /**
- * The client's own bytes, with only the necessary spans replaced. Only a conversation that began on another provider is
- * rewritten, because vendors reject reasoning that is not their own, and one whose reasoning the provider has said it
- * cannot read.
+ * The client's own bytes, with only the necessary spans replaced. Two kinds of conversations are rewritten: one that
+ * began on another provider, because vendors reject foreign reasoning, and one whose reasoning the provider cannot
+ * read.
  */
 export function passBody(sent: PassingBody, plan: PassingPlan): AdaptedBody<Uint8Array> {
   const { dialect, stripped, toolBounds, vendor } = plan;

@@ -79,7 +79,7 @@ export abstract class ProviderCall {
   }
 }
 
-/** Asks providers for a generation, attempt after attempt. */
+/** Calls providers for a generation, attempt after attempt. */
 export class GenerationCall extends ProviderCall implements GenerationPlan {
   readonly generation: Generation;
   readonly clientDialect: ClientDialectName;

@@ -18,8 +18,9 @@ interface HeldGeneration {
 }
 
 /**
- * Sets aside what a generation may cost. If a cap denies it that names another model to run instead, it runs on that one, under its own
- * caps. `planFor` makes the generation of a model, and throws if the model cannot take the request: then the cap's error stands.
+ * Holds the possible cost of a generation. If a cap denies it and names another model to run instead, it runs on that
+ * model, under that model's caps. `planFor` creates the generation of a model, and throws if the model cannot run the
+ * request: then the cap's error stays.
  */
 export async function holdOrStepDown(
   requested: Generation,
@@ -45,7 +46,7 @@ export async function holdOrStepDown(
   }
 }
 
-/** Null if the cap's error stands. */
+/** Null if the cap's error stays. */
 async function planInstead(
   call: RoutedCall,
   { model: name, isAlways }: StepDown,

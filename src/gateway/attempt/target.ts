@@ -11,7 +11,7 @@ import {
 import type { Deployment } from "../../upstream/upstream.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 
-/** What a translation needs to know of a deployment. */
+/** The facts about a deployment that a translation needs. */
 export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
   const { settings } = deployment.provider;
   const vendor = vendorOf(settings.kind);

@@ -42,7 +42,7 @@ interface TranslateInput {
 interface TranslateResult {
   readonly body: Uint8Array;
   readonly dropped: readonly string[];
-  /** The client's names of the answer's tools. */
+  /** The client's names of the response's tools. */
   readonly toolMapping: SerializedToolMapping;
 }
 

@@ -23,10 +23,10 @@ import type { Turn } from "../turns/turn-body.ts";
 import type { DetachedCall } from "./detached-call.ts";
 import { EventLog } from "./event-log.ts";
 
-/** How long the store is tried that cannot take the end of a response. After that, or a crash, it has failed. */
+/** Interval and number of attempts to store the end of a response. After that, or a crash, it has failed. */
 const [retryMs, maxRetries] = [500, 60];
 
-/** What is stored of a response before a provider answers. */
+/** The part of a response that is stored before a provider responds. */
 export type QueuedTurn = Pick<Turn, "id" | "head" | "input" | "parentId">;
 
 interface FinalResponse {
@@ -39,10 +39,10 @@ interface BackgroundRunParts {
   readonly gateway: Gateway;
   readonly keyId: string;
   readonly plan: BackgroundPlan;
-  /** What runs it; null if it is only to be ended. */
+  /** The call that runs it; null if it only has to be ended. */
   readonly call: DetachedCall | null;
   readonly queued: QueuedTurn;
-  /** How many of its events are stored already. */
+  /** Number of its events that are stored already. */
   readonly events: number;
 }
 
@@ -53,7 +53,7 @@ interface BackgroundRunParts {
 export class BackgroundRun implements EarlyResponse, RunningBackground {
   readonly id: string;
   readonly keyId: string;
-  /** The process, as it was when this began. */
+  /** The number of this node when the run began. */
   readonly node: number;
   readonly #call: DetachedCall | null;
   readonly #gateway: Gateway;
@@ -101,7 +101,7 @@ export class BackgroundRun implements EarlyResponse, RunningBackground {
     this.#call?.cancel();
   }
 
-  /** The exchange goes on in this run. */
+  /** Connects the exchange that this run continues. */
   attach(exchange: Exchange): void {
     this.#exchange = exchange;
     exchange.timeoutMs = exchange.configured.settings.responses.backgroundTimeoutMs;
@@ -183,7 +183,7 @@ export class BackgroundRun implements EarlyResponse, RunningBackground {
     }
   }
 
-  /** The gateway stops before a provider has answered, so that another start can run it. */
+  /** Whether the gateway stops before a provider has responded, so that another start can run the request. */
   get #isLeft(): boolean {
     return !this.#isAnswered && !this.#isCancelled && (this.#exchange?.endedBy ?? null) !== null;
   }

@@ -17,8 +17,8 @@ import { callPieces, DetachedCall, storedCall } from "./detached-call.ts";
 import { eventsResponse } from "./event-stream.ts";
 
 /**
- * Lets the request go on without its client, which is answered now: the response is queued, or its events follow. Called once its cost
- * is set aside. A request that is run again has been answered.
+ * Continues a request without its client, who gets a response now: the queued response, or its events. Called once its
+ * cost is held. For a request that is run again, the client already got it.
  */
 export async function beginInBackground({ call, atSeconds, request }: Generation): Promise<void> {
   const { gateway, exchange, turn } = call;
@@ -44,7 +44,7 @@ export async function beginInBackground({ call, atSeconds, request }: Generation
   exchange.respondEarly(run, answer);
 }
 
-/** A retry of a request whose response was begun before: its first answer again, or all of its events. */
+/** A retry of a request whose response was begun before: its first response again, or all of its events. */
 export function replayed(call: AdmittedCall, { background }: TurnPlan, claimed: Replay): Response {
   if (background?.isStreamed !== true) return replay(call.exchange, claimed);
   call.exchange.isReplay = true;

@@ -1,7 +1,7 @@
 import type { ClientCall, Route, StreamSource } from "../exchange/client-call.ts";
 import type { BackgroundPlan } from "../turns/background-plan.ts";
 
-/** What a request is run again from. Credentials are not a part of it: its key is known. */
+/** The data for running a request again. It has no credentials: its key is known. */
 export interface StoredCall {
   readonly path: string;
   readonly address: string;
@@ -71,7 +71,7 @@ export class DetachedCall implements ClientCall {
     this.#source = source;
   };
 
-  /** What writes the response; null if it comes whole. */
+  /** The source that writes the response; null if it arrives as a whole. */
   get source(): StreamSource | null {
     return this.#source;
   }

@@ -2,12 +2,12 @@ import type { BackgroundRecords, EventPart, OwnedBackground } from "../../store/
 import { bodyPieces } from "../turns/turn-body.ts";
 import { eventsName } from "./event-stream.ts";
 
-/** How long events gather before more of them are written. */
+/** How long events are collected before they are written together. */
 const gatherMs = 100;
 const maxPartBytes = 64 * 1024;
 /** More than this waits to be written: the provider has to wait, too. */
 const maxWaitingBytes = 1024 * 1024;
-/** How long a store that cannot be written to is tried again. */
+/** Interval and number of attempts while the store cannot be written. */
 const [retryMs, maxRetries] = [500, 60];
 
 interface EventLogOptions {
@@ -18,8 +18,8 @@ interface EventLogOptions {
 }
 
 /**
- * Stores the events of a response as they come. Readers are shown what is stored: what one has seen is still there after a crash,
- * so that all see the same.
+ * Stores the events of a response as they arrive. Readers only get stored events, so an event that one reader saw is
+ * still there after a crash, and all see the same.
  */
 export class EventLog {
   readonly #options: EventLogOptions;
@@ -31,10 +31,10 @@ export class EventLog {
   #writing: Promise<void> | null = null;
   #hasRoom = Promise.withResolvers<void>();
   readonly #closing = Promise.withResolvers<void>();
-  /** Events could not be stored, and those behind them would leave a gap. */
+  /** Events could not be stored, and storing later ones would leave a gap. */
   isBroken = false;
 
-  /** After the events that are there already. */
+  /** Continues after the existing events. */
   constructor(options: EventLogOptions, next = 0) {
     this.#options = options;
     this.#next = this.#first = next;
@@ -59,7 +59,10 @@ export class EventLog {
     return this.#waitingBytes > maxWaitingBytes ? this.#hasRoom.promise : undefined;
   }
 
-  /** The last event, to be stored with the end of the response: all before it is stored by then. Null if it would leave a gap. */
+  /**
+   * The last event, to be stored with the end of the response: all earlier ones are stored by then. Null if it would
+   * leave a gap.
+   */
   async last(event: string): Promise<EventPart | null> {
     this.#closing.resolve();
     await this.#writing;

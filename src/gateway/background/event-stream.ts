@@ -14,7 +14,7 @@ import { openBody } from "../turns/turn-body.ts";
 /** A gateway that stops is noticed this late, and a silence. */
 const maxWaitMs = 1000;
 
-/** What a part of the events is encrypted as. */
+/** The encryption context of a part of the events. */
 export function eventsName(id: string, first: number): string {
   return `${id} events ${first}`;
 }
@@ -28,7 +28,7 @@ function readEvents(
   return openBody(eventsName(id, first), body, key);
 }
 
-/** The events of a response from this place on, and then those that come. */
+/** The stored events of a response from this position on, followed by new ones. */
 export function eventsResponse(call: AdmittedCall, id: string, from: number): Response {
   const { gateway, exchange } = call;
   exchange.call.keepWaiting();
@@ -37,7 +37,7 @@ export function eventsResponse(call: AdmittedCall, id: string, from: number): Re
   return sourceResponse(source, exchange.call, () => ({ headers }));
 }
 
-/** One reader of stored events. Any number read the same, each as fast as it can. */
+/** A reader of stored events. Any number of readers can read the same events, each at its own speed. */
 class StoredEvents implements StreamSource {
   readonly #gateway: Gateway;
   readonly #call: ClientCall;
@@ -84,7 +84,7 @@ class StoredEvents implements StreamSource {
     this.#isOver = true;
   }
 
-  /** Whether no events follow those that are stored now, or not from here: its client goes on at another gateway. */
+  /** Whether no events follow the stored ones, or none at this gateway: the client then continues at another one. */
   async #isLast(): Promise<boolean> {
     const { ongoing, backgrounds } = this.#gateway;
     const { keyId, id } = this.#response;

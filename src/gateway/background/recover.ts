@@ -7,12 +7,12 @@ import { openBody } from "../turns/turn-body.ts";
 import { BackgroundRun, interrupted } from "./background-run.ts";
 import { DetachedCall, readCall } from "./detached-call.ts";
 
-/** How often a response is begun that its process does not survive. */
+/** Maximum number of times that a response is started whose process crashes. */
 const maxRuns = 3;
-/** How soon what was rejected for the moment is tried again, at first and at last. */
+/** First and longest pause before a temporarily rejected request is tried again. */
 const [firstPauseMs, maxPauseMs] = [1000, 30_000];
 
-/** What serves requests again. */
+/** Serves requests again. */
 export interface Serving {
   readonly gateway: Gateway;
   routeAt(path: string): Route | null;
@@ -20,8 +20,8 @@ export interface Serving {
 }
 
 /**
- * Takes up responses that no process runs: those that no provider has answered run again, the others end with what is known of them.
- * What they had produced is charged by then.
+ * Takes over responses that no process runs: those that no provider has started run again, the others end with the
+ * known output. Their output is charged by then.
  */
 export async function recoverBackgrounds(serving: Serving): Promise<void> {
   const { backgrounds } = serving.gateway;
@@ -65,7 +65,7 @@ async function callOf(
   return route && new DetachedCall({ route, call, body, keyId, background: { id, isStreamed } });
 }
 
-/** Until it gets further than its first time, or it is rejected for good. */
+/** Repeats the request until it gets further than its first run, or is permanently rejected. */
 async function rerun(
   { gateway, respond }: Serving,
   run: BackgroundRun,

@@ -39,8 +39,8 @@ const source = threadSource("gateway/worker.ts");
 export const eventJob: Job<string, ParsedEvent> = { name: "event", run: parseEvent };
 
 /**
- * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
- * tenth, during which no stream would move.
+ * Processes large requests and responses on a separate thread: parsing 31 MB takes up to half a second, and writing or
+ * hashing them a tenth, during which no stream would progress.
  */
 export class LargeBodies {
   readonly #queue = new JobQueue();
@@ -72,7 +72,7 @@ export class LargeBodies {
     return this.runResponse(eventJob, data);
   }
 
-  /** Results come one in a turn, because taking one takes milliseconds too. */
+  /** Results are taken one per event-loop iteration, because taking one takes milliseconds too. */
   async #run<Input, Output>(
     { name }: Job<Input, Output>,
     input: Input,
@@ -89,7 +89,7 @@ export class LargeBodies {
     return result;
   }
 
-  /** One job after the other, until none waits. */
+  /** Runs jobs one after the other, until none waits. */
   async #runAll(): Promise<void> {
     for (let job = this.#queue.next(); job !== undefined; job = this.#queue.next()) {
       this.#running = job;
@@ -113,8 +113,8 @@ export class LargeBodies {
   }
 
   /**
-   * Refuses requests from now on, also those that wait: a shutdown should not take as long as their jobs, which cannot be
-   * interrupted. Answers are still read, because a provider has been paid for them.
+   * Rejects requests from now on, including waiting ones: a shutdown should not wait for their jobs, which cannot be
+   * interrupted. Responses are still read, because a provider has been paid for them.
    */
   rejectRequests(error: GatewayError): void {
     this.#refusal = error;

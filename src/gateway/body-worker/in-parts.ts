@@ -1,4 +1,4 @@
-/** Copies pieces into parts of one size. Returns what is left behind the last whole one. */
+/** Copies pieces into parts of one size. Returns the rest after the last full one. */
 export function* inParts(pieces: Iterable<Uint8Array>, partBytes: number): Generator<Uint8Array, Uint8Array> {
   let rest: Uint8Array[] = [];
   let bytes = 0;

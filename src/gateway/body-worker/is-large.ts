@@ -1,10 +1,10 @@
 import { hasMoreValues } from "../../dialects/json/json-bytes.ts";
 import type { TruncatedJson } from "../../dialects/json/truncate-strings.ts";
 
-/** JSON of this size takes long to parse, whatever it contains. */
+/** JSON of this size takes long to parse, with any contents. */
 export const largeBodyBytes = 1024 * 1024;
 
-/** Smaller bodies are processed in a few milliseconds, whatever they contain. */
+/** Smaller bodies are processed in a few milliseconds, with any contents. */
 const smallBytes = 64 * 1024;
 
 /** More items and members take long to process, however few bytes they have. */
@@ -15,7 +15,7 @@ export function isLargeBody(bytes: Uint8Array): boolean {
   return bytes.length >= largeBodyBytes || hasManyValues(bytes, null);
 }
 
-/** Whether the structure alone makes a body large. `scanned` if its values have been counted already. */
+/** Whether the structure makes a body large. `scanned` if its values have been counted already. */
 export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
   return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }

@@ -3,10 +3,10 @@ import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
 
-/** How much is copied per event-loop iteration. Takes two milliseconds. */
+/** Bytes to copy per event-loop iteration, which takes two milliseconds. */
 const maxCopiedBytes = 4 * 1024 * 1024;
 
-/** Moves a body to memory that both threads see. Its pieces are released as soon as they are copied. */
+/** Moves a body to memory that both threads can read. Its pieces are released as soon as they are copied. */
 export function joinShared({ pieces, bytes }: ReceivedBytes): Promise<Uint8Array> {
   return copyShared(released(pieces), bytes);
 }

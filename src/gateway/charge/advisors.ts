@@ -10,8 +10,8 @@ import type { HeldRound, RequestedExtras } from "./extras.ts";
 import { heldCalls } from "./held-calls.ts";
 
 /**
- * What to hold for models that the request's tools would run, as Anthropic's advisor does. Each is charged at the price of
- * the catalog's model that is named; throws for one that is not there, has no price, or that the key may not use.
+ * The hold for models that the request's tools would run, such as Anthropic's advisor. Each is charged at the price of
+ * the named model in the catalog; throws if the model does not exist, has no price, or is not allowed for the key.
  */
 export function requestedAdvisors(tools: readonly HostedTool[], prices: DestinationPrices): HeldRound[] {
   if (prices.speakers.length === 0) return [];

@@ -39,7 +39,10 @@ import {
   type UsageEvidence,
 } from "./usage-evidence.ts";
 
-/** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
+/**
+ * A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded, which takes a
+ * second.
+ */
 const maxLowCountedBytes = 4096;
 
 /** The usage to charge, whether it was measured, and the evidence for it. */
@@ -61,7 +64,7 @@ export interface CostMeterParts {
   readonly key: KeyRecord;
   readonly hold: Hold;
   readonly held: HoldTokens;
-  /** What the request asks for that costs more than its tokens. */
+  /** Requested features that cost more than the request's tokens. */
   readonly requestedExtras: RequestedExtras | null;
 }
 
@@ -77,11 +80,11 @@ export interface ShownCharge {
  */
 export class CostMeter {
   readonly #parts: Omit<CostMeterParts, "held">;
-  /** What the hold was priced for: no estimate is charged above it. */
+  /** The tokens that the hold was priced for: no estimate is charged above them. */
   held: HoldTokens;
   /** The turns that the settle stores together with the charge. */
   turns: readonly TurnRecord[] | undefined = undefined;
-  /** What has been used so far that costs more than its tokens. */
+  /** Usage so far that costs more than tokens. */
   #extras: ExtraUsage | null = null;
   /** The charge with calls of dropped tools: the provider bills them, and the client did not ask for them. */
   #billedExtras: ExtraUsage | null = null;
@@ -109,13 +112,13 @@ export class CostMeter {
     return this.#parts.hold;
   }
 
-  /** What is left of the tightest limit, in nano-credits or tokens; infinite without one. */
+  /** The remaining amount of the tightest limit, in nano-credits or tokens; infinite without one. */
   get remaining(): number {
     const { terms, hold } = this.#parts;
     return terms.accounts.remaining(hold);
   }
 
-  /** What will be charged in any case, where that follows from the request alone. */
+  /** The part of the charge that follows from the request alone. */
   announced(): ShownCharge {
     return this.#chargeFor(noUsage);
   }
@@ -156,8 +159,8 @@ export class CostMeter {
   }
 
   /**
-   * Journals what the call has cost so far, which is charged after a crash. Where that has to be counted, it is at or below
-   * what `settle` would charge: the tokenizer would take 100 MB and a thread for figures that are hardly ever needed.
+   * Journals the call's cost so far, which is charged after a crash. If it has to be counted, it is at or below the
+   * charge of `settle`: the tokenizer would take 100 MB and a thread for counts that are hardly ever needed.
    */
   progress(evidence: UsageEvidence, estimatedInput: number): void {
     const { terms, hold } = this.#parts;
@@ -181,8 +184,8 @@ export class CostMeter {
   }
 
   /**
-   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. If it throws or
-   * rejects, the hold may still be open and has to be released. `brokenBy` is why a response broke off.
+   * Charges for the call; resolves when the charge is durable. The provider's own usage is charged at once. If it
+   * throws or rejects, the hold may still be open and has to be released. `brokenBy` is why a response broke off.
    */
   settle(
     outcome: Outcome,
@@ -220,8 +223,8 @@ export class CostMeter {
   }
 
   /**
-   * The usage that will be charged if it has to be counted here; null if the provider's own figures will be. Called once
-   * the answer is complete, so that `settle` need not count it again.
+   * The usage that will be charged if it has to be counted here; null if the provider's own usage will be. Called once
+   * the response is complete, so that `settle` need not count it again.
    */
   estimated(evidence: UsageEvidence): Promise<Usage> | null {
     const reported = this.#believed(evidence);
@@ -230,7 +233,7 @@ export class CostMeter {
     return this.#estimated;
   }
 
-  /** What `settle` will charge for such evidence, which has to be counted, and its tokens. */
+  /** The amount that `settle` will charge for evidence that has to be counted, and its tokens. */
   async estimatedCost(evidence: UsageEvidence): Promise<{ readonly cost: number; readonly tokens: number }> {
     const reported = this.#believed(evidence);
     assert(!isMeasured(reported, evidence), "only what is not reported is estimated");

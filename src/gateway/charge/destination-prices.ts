@@ -10,7 +10,7 @@ import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { mayActOn, speakersAmong } from "../references/foreign-fields.ts";
 
-/** Where a request may go: deployments of the model and its fallbacks, within the scope. */
+/** The possible destinations of a request: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {
   readonly dialect: ClientDialectName;
   readonly configured: ActiveConfig;
@@ -21,7 +21,7 @@ export interface Destination {
   readonly isMetered?: true;
 }
 
-/** What lets a token-budget key use tools that cost money. */
+/** The permission of a token-budget key for tools that cost money. */
 export const keyPermission = "`--tools` on this key";
 
 /** Whether searches at a deployment have a price, cost nothing, or may cost what they will. */
@@ -51,13 +51,13 @@ export class DestinationPrices {
     this.speakers = speakersAmong(this.#deployments, dialect);
   }
 
-  /** Whether a provider that gets the request as it is may act on these vendors' fields. */
+  /** Whether a provider that gets the unchanged request may act on these vendors' fields. */
   actOn(vendors: readonly FieldVendor[]): boolean {
     const { configured, isMetered = false } = this.destination;
     return isMetered || this.speakers.some((deployment) => mayActOn(configured, deployment, vendors));
   }
 
-  /** The operator lets the field pass, whatever it costs. */
+  /** Whether the operator lets the field pass, at any cost. */
   allows(name: string): boolean {
     return this.destination.model.allow.includes(name);
   }
@@ -82,7 +82,7 @@ export class DestinationPrices {
     return searching.length > 0 && searching.every(({ price }) => (price?.extras?.["web_search"] ?? 0) === 0);
   }
 
-  /** Whether only the key stands in the way of the tool. */
+  /** Whether the tool is rejected only because the key lacks permission. */
   lackPermission(name: HostedToolName | null): boolean {
     return !this.coverCalls(name) && this.#haveCallPrice(name);
   }
@@ -112,13 +112,13 @@ export class DestinationPrices {
     );
   }
 
-  /** For a modality that has no price of its own, as JSON. */
+  /** Throws for a modality without a price, as JSON. */
   demandModality(modality: string): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
     throw this.rejection("modalities", "modalities", `includes ${modality}`, "has no price for");
   }
 
-  /** For a tool that has a price, which a token budget does not pay. */
+  /** The error for a tool that has a price, which a token budget does not pay. */
   permissionError(path: string, why: string): GatewayError {
     return invalidRequest(
       `\`${path}\` ${why}, which costs money, and this token-budget key cannot use such tools. Remove it, or ask the operator to set ${keyPermission}.`,
@@ -126,7 +126,7 @@ export class DestinationPrices {
     );
   }
 
-  /** For what only the operator may allow, by its name. */
+  /** The error for a field that needs the operator's permission, by its name. */
   rejection(path: string, name: string, why: string, lack = "does not allow"): GatewayError {
     const { id } = this.destination.model;
     return invalidRequest(

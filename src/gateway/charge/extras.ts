@@ -16,22 +16,22 @@ import type { UnpricedTools } from "./requested-tools.ts";
 
 /** The part of a request that costs more than its tokens at the list price. */
 export interface RequestedExtras {
-  /** What the hold has to cover; audio tokens are 1 where there may be any. */
+  /** The usage that the hold has to cover; audio tokens are 1 if there may be any. */
   readonly most: ExtraUsage;
-  /** What a metered request is charged for, unless the provider reports another amount; missing for nothing. */
+  /** The units charged for a metered request, unless the provider reports others; absent if there are none. */
   readonly units?: Quantities;
   /** The highest plausible report of these units; absent if only the hold limits them. */
   readonly unitBounds?: Quantities;
-  /** What is used in any case. */
+  /** Calls that are made in any case. */
   readonly least: ToolCalls;
-  /** By the field that asks for it. */
+  /** By the requesting field. */
   readonly tiers: Tiers;
   /** The provider may run the model several times for it, as with its own tools. */
   readonly mayRepeat: boolean;
   /** Additional model runs that the hold covers. */
   readonly rounds: readonly HeldRound[];
   readonly unpricedTools: UnpricedTools;
-  /** How many web searches a provider may run that does not speak the client's dialect; absent for none. */
+  /** Maximum web searches that a provider can run if it does not speak the client's dialect; absent for none. */
   readonly webSearches?: number;
 }
 
@@ -76,12 +76,12 @@ export function usedExtras(
   return isBelieved ? used : { ...used, isDoubtful: true };
 }
 
-/** How a dropped tool is named, before its type. */
+/** Prefix of a dropped tool's name, before its type. */
 const toolPrefix = "tools.";
 
 /**
- * Without the calls of tools that the provider was not sent, by the names of what was dropped. A provider that reports such calls made
- * them unasked. A tool that is held for was sent, unless a translation dropped it.
+ * Removes calls of tools that the provider did not get, by the names of dropped parts. A provider that reports such
+ * calls made them unrequested. Tools in the hold were sent, unless a translation dropped them.
  */
 export function withoutDropped(
   used: ExtraUsage,
@@ -114,7 +114,7 @@ function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolea
   return Object.entries(reported).every(([name, amount]) => amount <= (believed[name] ?? 0));
 }
 
-/** What only metered routes report; null for nothing. */
+/** Usage that only metered routes report; null for none. */
 function meteredExtras(
   reported: ReportedExtras,
   requested: RequestedExtras | null,
@@ -153,7 +153,7 @@ function without(dropped: readonly string[], requested: Tiers): Tiers {
 }
 
 /**
- * What the provider reports decides, field by field. A name without a price may be another one for the tier that was asked for:
+ * The provider's report decides, field by field. A name without a price may be another name for the requested tier:
  * OpenAI reports `priority` for `fast`.
  */
 function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] {

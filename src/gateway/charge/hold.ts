@@ -15,21 +15,21 @@ import type { RequestedExtras } from "./extras.ts";
 import { takeShare } from "./playground-share.ts";
 import type { UsageEvidence } from "./usage-evidence.ts";
 
-/** Who pays for a call, and what it may use at most. */
+/** The key that pays for a call, and the most that the call can use. */
 export interface WantedHold {
   readonly key: KeyRecord;
   readonly model: ModelSettings;
   /** The alias that the client named the model by; null if it was the model's id. */
   readonly requestedModel: string | null;
-  /** What the request asks for that costs more than its tokens; null for nothing. */
+  /** Requested features that cost more than the request's tokens; null for none. */
   readonly extras: RequestedExtras | null;
   /** The input is an upper bound. */
   readonly atMost: HoldTokens;
-  /** The input as it is estimated, and the most output: for limits of tokens per minute, which are corrected afterwards. */
+  /** The estimated input, and the most output: for limits of tokens per minute, which are corrected afterwards. */
   readonly usual: Pick<HoldTokens, "input" | "output">;
   /** The part of the input that is not in the request: a conversation that the provider has stored. */
   readonly storedInput: number;
-  /** For an exact count of the request, where the upper bound does not fit. */
+  /** For an exact count of the request, if the upper bound does not fit. */
   readonly requestBytes: Uint8Array;
   /** False if it has attachments whose tokens only the provider can count. */
   readonly canBeCounted: boolean;
@@ -107,9 +107,9 @@ export async function holdForModel(
 }
 
 /**
- * Runs what asks a provider and answers. By its end the meter is settled or, for a stream, left to the pump of the
- * exchange, which settles it when the stream ends. If it fails, nothing is charged, unless the client has disconnected from a call
- * that the provider may bill.
+ * Runs a function that calls a provider and responds. By its end the meter is settled or, for a stream, passed to the
+ * pump of the exchange, which settles it when the stream ends. If it fails, nothing is charged, unless the client has
+ * disconnected from a call that the provider may bill.
  */
 export async function settledOrReleased<Answer>(
   gateway: Gateway,
@@ -170,7 +170,7 @@ function amountOf(
   return key.mode === "credit" ? Math.min(sum, unaffordableNano) : sum;
 }
 
-/** What to hold if the upper bound does not fit. Throws the error if a count would not fit either. */
+/** The amounts to hold if the upper bound does not fit. Throws the error if a count would not fit either. */
 async function countedOrThrow(
   tokens: LocalCounts,
   exchange: Exchange,

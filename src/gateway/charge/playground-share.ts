@@ -4,8 +4,9 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 
 /**
- * Takes what the call may cost from the amount of the playground's secret, in addition to the hold: every gateway asks the
- * store, so the secret spends its amount once. A call takes as much as the dearest model that it is held for.
+ * Takes the call's possible cost from the amount of the playground's secret, in addition to the hold. All gateways use
+ * the store for this, so the secret spends its amount only once. A call takes as much as the most expensive model in
+ * its hold.
  */
 export async function takeShare(
   { playground }: Pick<Gateway, "playground">,

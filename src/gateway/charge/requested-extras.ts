@@ -14,7 +14,7 @@ import { HeldCalls } from "./held-calls.ts";
 import { requestFee } from "./request-fee.ts";
 import { holdTools, noUnpricedTools } from "./requested-tools.ts";
 
-/** Why a field without a price of its own is rejected. */
+/** Reasons for rejecting a field without a price. */
 const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
   routing: "can route the request to another model or host at another price",
   storage: "uses storage at the provider that is billed by the hour",
@@ -28,8 +28,8 @@ const neverFree: ReadonlySet<BilledEffect> = new Set(["routing", "template", "da
 type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
 
 /**
- * Throws `invalid_request` for what has no price, naming the field and the price that is missing. Null for most
- * requests, which ask for text alone.
+ * Throws `invalid_request` for a feature without a price, naming the field and the missing price. Null for most
+ * requests, which only ask for text.
  */
 export function requestExtras(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const { truncated, tools, speaks, mentions } = request;
@@ -95,7 +95,7 @@ function pricedExtras(
   };
 }
 
-/** OpenAI's and xAI's names for an answer that is fetched later. */
+/** OpenAI's and xAI's names for a response that is fetched later. */
 const laterFields = ["background", "deferred"];
 
 /** Not only `true`: some providers take `1` and `"yes"` for it. */
@@ -151,12 +151,12 @@ function requestedTier(body: JsonObject, prices: DestinationPrices): RequestedTi
   return asked;
 }
 
-/** A run that summarizes the conversation, before the answer or in its place. */
+/** Whether a run that summarizes the conversation is requested, before the response or in its place. */
 export function asksForCompaction(body: JsonObject): boolean {
   return (body["compaction"] ?? null) !== null || mayCompactFirst(body);
 }
 
-/** Whether the conversation may be summarized before it is answered: it is then read twice. */
+/** Whether the provider may summarize the conversation before it responds, and so read it twice. */
 function mayCompactFirst({ context_management: management }: JsonObject): boolean {
   return editsOf(management).some(isCompaction);
 }
@@ -172,8 +172,8 @@ function isCompaction(edit: Json): boolean {
 }
 
 /**
- * Holds for the tools that fields of the request turn on. Throws for a field that has no price and that the operator has
- * not allowed. Whether any of them has the provider run the model more than once.
+ * Holds for the tools that fields of the request turn on. Throws for a field that has no price and that the operator
+ * has not allowed. Returns whether any of them makes the provider run the model more than once.
  */
 function holdFields(fields: readonly RequestedField[], prices: DestinationPrices, held: HeldCalls): boolean {
   let mayRepeat = false;

@@ -102,7 +102,7 @@ function valueAt(body: JsonObject, path: ValuePath): Json | undefined {
   return value;
 }
 
-/** Paths to remove from `tool_choice`. Throws if no tool is left: an answer without the requested tools is none. */
+/** Paths to remove from `tool_choice`. Throws if no tool is left, because the requested tools would all be missing. */
 function choicePaths(
   unpriced: readonly HostedTool[],
   left: number,
@@ -167,7 +167,7 @@ function rejection(param: string, verb: string, tool: HostedTool, prices: Destin
   );
 }
 
-/** What lets the tool pass. */
+/** The setting that would allow the tool. */
 function missingSetting({ type, name }: HostedTool, prices: DestinationPrices): string {
   if (prices.lackPermission(name)) return keyPermission;
   return name === null ? `\`allow = ["${nameOf(type)}"]\`` : `\`price.${name}\``;

@@ -12,8 +12,8 @@ interface OwnedLimit extends BucketLimit, TpmLimit {
 }
 
 /**
- * Takes the tokens that a request may use from every limit of tokens per minute that it falls under: its estimated input, and the most
- * output. Rejects if it is above one of them, or has to wait.
+ * Reserves the tokens that a request may use in every limit of tokens per minute that applies to it: its estimated
+ * input, and the most output. Rejects if it exceeds one of them, or has to wait.
  */
 export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<void> {
   const { key, model, usual } = wanted;
@@ -27,7 +27,7 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
 }
 
-/** Before they are reserved for another model. */
+/** Returns reserved tokens, before others are reserved for a different model. */
 export function returnTokens({ rateLimits }: Gateway, { taken }: Exchange): void {
   if (taken.reservedTokens === null) return;
   const { buckets, amount } = taken.reservedTokens;

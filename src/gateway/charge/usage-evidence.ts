@@ -8,7 +8,7 @@ import { encryptedCharsPerToken } from "../../dialects/provider-response/produce
 export interface UsageEvidence {
   /** The provider's final usage. */
   readonly usage: ReportedUsage | null;
-  /** What it had reported when the stream broke off. */
+  /** The usage reported before the stream broke off. */
   readonly partialUsage: ReportedUsage | null;
   /** Only called if the provider's usage does not suffice. */
   produced(): ProducedOutput;
@@ -26,7 +26,7 @@ export function isOutputSure(reported: ReportedUsage, { usage }: UsageEvidence):
   return isFinal && reported.isOutputDoubtful !== true;
 }
 
-/** If the input is doubtful, what the answer's own lacks of the count is taken as uncached input. */
+/** If the input is doubtful, the missing tokens up to the count are charged as uncached input. */
 export function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
   const { isInputDoubtful = false, isOutputDoubtful: _, isUpToDate: __, ...usage } = reported;
   const answer = answerOf(usage);
@@ -41,7 +41,7 @@ export function atLeast(reported: ReportedUsage, countedInput: number, countedOu
 
 /** The limits of plausible usage. */
 export interface UsageBounds {
-  /** The most tokens that the model reads and writes at once; null if that is not known. */
+  /** Maximum tokens that the model reads and writes at once; null if unknown. */
   readonly contextWindow: number | null;
   /** The provider may have run the model several times, so that sums may be above the window. */
   readonly mayRepeat: boolean;
@@ -70,8 +70,8 @@ export function clampUsage(
 }
 
 /**
- * No tokens in addition to delivered content are implausible: some servers fill in zeros for what they do not count. Where nothing was
- * delivered, a zero is a figure. What is not held for in tokens has none.
+ * Zero tokens for delivered content are implausible: some servers send zeros for tokens that they do not count. If
+ * nothing was delivered, a zero is a valid count. A request that is not held in tokens has none.
  */
 export function doubtZeros(
   reported: ReportedUsage,
@@ -104,24 +104,24 @@ function outputUpTo(most: number, { outputTokens, reasoningTokens }: Usage) {
   } as const;
 }
 
-/** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
+/** About sixteen thousand tokens; all texts of a stream together can keep 256 KiB. */
 const maxKeptChars = 64 * 1024;
 
 /**
- * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted exactly when
- * the stream has ended; beyond it only an estimate is.
+ * The output of a stream, in case the provider reports no usage. Text is kept up to a limit, and counted exactly when
+ * the stream has ended; the rest is only estimated.
  */
 export class ProducedOutput {
   readonly #pieces: string[] = [];
   #keptChars = 0;
   #tokensOfTheRest = 0;
   #textChars = 0;
-  /** How many of the pieces are in the low count. */
+  /** Number of pieces in the low count. */
   #lowCounted = 0;
   #lowPieces = 0;
   /** All reasoning so far that only its provider can read, and images. */
   encryptedChars = 0;
-  /** How many answers were written for each that is shown. */
+  /** Number of choices that were generated for each one returned. */
   readonly #times: number;
 
   constructor(times = 1) {
@@ -139,7 +139,7 @@ export class ProducedOutput {
     return this;
   }
 
-  /** How much there is, counted or not. */
+  /** Number of characters, counted or not. */
   get chars(): number {
     return this.#textChars + this.encryptedChars;
   }
@@ -151,7 +151,9 @@ export class ProducedOutput {
     return Math.max(1, Math.ceil((counted + this.#estimated) * this.#times));
   }
 
-  /** At or below that, without a tokenizer: what is journaled while the stream runs. Each text is looked at once. */
+  /**
+   * At or below the exact count, without a tokenizer, for the journal while the stream runs. Each text is read once.
+   */
   lowCount(): number {
     for (; this.#lowCounted < this.#pieces.length; this.#lowCounted += 1) {
       const text = this.#pieces[this.#lowCounted] ?? "";

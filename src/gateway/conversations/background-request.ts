@@ -29,12 +29,15 @@ export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest)
   return { ...plan, sent: request.bytes };
 }
 
-/** The request as it goes on. */
+/** The request that runs in the foreground. */
 export function foregroundOf({ bytes, spans }: ClientRequest): readonly Uint8Array[] {
   return inForeground(bytes, spans);
 }
 
-/** The turn is stored under the id that the client knows, so not as it came. Throws if the gateway lacks a part of it. */
+/**
+ * The turn is stored under the id that the client knows, so it cannot be stored verbatim. Throws if the gateway lacks a
+ * part of it.
+ */
 export function inBackground(
   { turn, replay }: Pick<ReadRequest, "turn" | "replay">,
   request: ClientRequest,

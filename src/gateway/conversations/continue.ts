@@ -63,21 +63,21 @@ interface ContinuedBody {
   readonly kind: RequestKind;
 }
 
-/** What reading the conversation of a request has found. */
+/** The result of reading a request's conversation. */
 interface ContinuedRequest extends Omit<ReadRequest, "request"> {
   /** The body to send instead of the client's; null if the request is sent unchanged. */
   readonly body: ContinuedBody | null;
 }
 
-/** What a request asks of its conversation. */
+/** A request's demands on its conversation. */
 interface RequestedTurn extends WantedConversation {
   readonly kind: RequestKind;
 }
 
 /**
- * Puts the whole conversation that a request continues into it, items in place of references to them, and summaries in place of
- * those that were sealed here; or makes it a request for a summary of all that. What the gateway does not have is left as it is: a
- * provider may have it. `reserve` is called before much is read, and throws if there is no room for it.
+ * Inserts the whole conversation that a request continues, with items in place of references, and texts in place of
+ * summaries that were encrypted here; or turns it into a request for a summary of all that. References that the gateway
+ * does not have stay: a provider may have them. `reserve` is called before large reads, and throws if there is no room.
  */
 async function continued(
   admitted: AdmittedCall,
@@ -158,7 +158,9 @@ function mayBeCompaction(item: Json): boolean {
 /** A turn before it is known where it is kept. */
 type UnplacedTurn = Omit<TurnInMaking, "isStored" | "isProviders">;
 
-/** What is to be kept of the answer; null unless it is stored, belongs to a conversation, or is remembered by its connection. */
+/**
+ * How to store the response; null unless it is stored, belongs to a conversation, or is remembered by its connection.
+ */
 function keepingOf(
   { configured, call }: Exchange,
   { mayStore }: ClientRequest,
@@ -189,7 +191,7 @@ async function rewriteRequest(
   return { turn: { ...noTurn, keeping }, body, replay: null };
 }
 
-/** By a provider that compacts conversations itself, or as a summary that the gateway seals. */
+/** Compacted by a provider that supports this, or as a summary that the gateway encrypts. */
 async function compacted(
   admitted: AdmittedCall,
   request: ClientRequest,
@@ -249,7 +251,7 @@ function rejectMissing(conversation: Conversation): void {
   if (missing !== undefined) throw noSuchItem(`${pathOfItem(conversation, place)}.id`, missing.id);
 }
 
-/** Under another id: what came before it is gone, so that nothing can be continued from its place any more. */
+/** The item under a new id: earlier items are gone, so nothing can be continued from its position any more. */
 function asNew(item: TurnItem): TurnItem {
   return { ...item, id: null };
 }

@@ -6,8 +6,8 @@ import type { ChangedConversation } from "../turns/turn-body.ts";
 const route = "conversation";
 
 /**
- * One request at a time changes a conversation, whichever gateway serves it. The claim ends with the exchange, or with its gateway.
- * Throws if the conversation has changed since it was read.
+ * Ensures that one request at a time changes a conversation, on all gateways. The claim ends with the exchange, or with
+ * its gateway. Throws if the conversation has changed since it was read.
  */
 export async function lockConversation(
   { gateway, exchange, keyId }: AdmittedCall,
@@ -29,7 +29,7 @@ function locked(): GatewayError {
   return new GatewayError("conversation_locked", message, { param: "conversation" });
 }
 
-/** Another key's, a deleted, an expired and an unknown one are answered alike. */
+/** One error for a conversation that is another key's, deleted, expired or unknown. */
 export function noSuchConversation(id: string): GatewayError {
   const message = `Conversation with id '${id.slice(0, 200)}' not found.`;
   return new GatewayError("not_found", message, { param: "conversation" });

@@ -20,11 +20,11 @@ import { noSuchConversation } from "./conversation-lock.ts";
 import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
 
-/** Which conversation a request belongs to. */
+/** The conversation of a request. */
 export interface WantedConversation {
-  /** How the summary of the conversation is answered with; null if none is asked for. */
+  /** The form of the response with the summary; null if none is requested. */
   readonly summaryForm: Compaction["form"] | null;
-  /** What it continues, if that may be stored here. */
+  /** The response or conversation that it continues, if that may be stored here. */
   readonly parent: Parent | null;
   /** Whether the gateway may keep the turn. A conversation that it does not have is kept by the provider. */
   readonly isKept: boolean;
@@ -47,7 +47,7 @@ export interface FoundConversation {
   readonly named: KeptTurn | null;
   /** The items as the client has sent them. */
   readonly sent: readonly TurnItem[];
-  /** What of them is new. */
+  /** The new items among them. */
   readonly input: readonly TurnItem[];
   readonly conversation: Conversation;
   /** Opens what was encrypted here; empty if nothing is. */
@@ -110,8 +110,8 @@ export function replayed(turn: Turn): readonly TurnItem[] {
 }
 
 /**
- * What a request adds to the conversation that it continues, with items in place of references. What it repeats of the
- * conversation is left out: providers refuse an item or a call that comes twice.
+ * The items that a request adds to the conversation that it continues, with items in place of references. Repeated
+ * items are dropped: providers reject an item or a call that occurs twice.
  */
 export function newItems(
   sent: readonly TurnItem[],
@@ -134,7 +134,7 @@ export function newItems(
   });
 }
 
-/** Before it is joined: a short request may refer to a long item thousands of times. */
+/** Checked before joining: a short request may refer to a long item thousands of times. */
 function rejectLong(items: readonly TurnItem[], maxBytes: number): void {
   if (sizeOf(items) <= maxBytes) return;
   throw invalidRequest(`The conversation is too large: the maximum is ${maxBytes} bytes.`, "input");

@@ -24,14 +24,14 @@ export const summaryJob: Job<Readonly<Parameters<typeof summaryRequest>>, Uint8A
   run: (asked) => shared(Buffer.concat(summaryRequest(...asked))),
 };
 
-/** Sets members of a response: the whole answer, or what ends its stream. */
+/** Sets members of a response: of all of it, or of the end of its stream. */
 export const membersJob: Job<{ readonly bytes: Uint8Array; readonly changes: MemberChanges }, Uint8Array> = {
   name: "members",
   run: ({ bytes, changes }) => shared(withMembers(bytes, changes)),
 };
 
 interface EndedInput {
-  /** The whole answer, or what ends its stream. */
+  /** The whole response, or the end of its stream. */
   readonly bytes: Uint8Array;
   /** The items that were streamed before that; null if there was no stream. */
   readonly streamed: Pick<StreamedItems, "events"> | null;

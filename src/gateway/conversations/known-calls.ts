@@ -2,7 +2,7 @@ import { tableOf } from "../../base/collections/table.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
-/** The type of call that each output item answers. */
+/** The type of call that each output item belongs to. */
 const answeredCalls = tableOf<string>({
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",
@@ -10,7 +10,7 @@ const answeredCalls = tableOf<string>({
 
 /** The tool calls of a conversation and their outputs, in order. */
 export class KnownCalls {
-  /** Some servers restart the numbers of their calls in every turn, so an id is free again once it was answered. */
+  /** Some servers restart the numbers of their calls in every turn, so an id is free again after its result. */
   readonly #counts = new Map<string, number>();
 
   constructor(items: readonly TurnItem[]) {

@@ -21,12 +21,12 @@ import { storedDialect } from "../turns/stored-dialect.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "../turns/turn-body.ts";
 import { endedJob } from "./item-jobs.ts";
 
-/** A call whose answer may be kept. */
+/** A call whose response may be stored. */
 type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
 
 /**
- * Returns what the settle stores of a response, given its whole body or the piece that ends its stream. Undefined if it cannot be
- * continued, or only its connection remembers it.
+ * Returns the part of a response that the settle stores, from its whole body or the piece that ends its stream.
+ * Undefined if it cannot be continued, or only its connection remembers it.
  */
 export async function recordTurn(
   call: KeptCall,
@@ -49,13 +49,13 @@ export async function recordTurn(
 
 type RecordedTurns = readonly TurnRecord[] | undefined;
 
-/** What is known of an answer in addition to its bytes. */
+/** Facts about a response in addition to its bytes. */
 interface ResponseParts {
   readonly streamed?: StreamedItems | undefined;
   readonly endedIds?: EndedIds | null | undefined;
 }
 
-/** Records the items of the request and of the answer. */
+/** Records the items of the request and of the response. */
 async function recordSplit(
   { gateway, exchange, keyId, model }: KeptCall,
   keeping: TurnInMaking,

@@ -22,7 +22,10 @@ interface SentChange {
   readonly metadata: Json;
 }
 
-/** With items in place of references to them. Throws for what a response that uses them would be refused for. */
+/**
+ * Reads a change, with items in place of references to them. Throws for items for which a response that uses them would
+ * be rejected.
+ */
 export async function readChange(
   call: ConversationCall,
   kind: "conversation" | "conversation_items" | "conversation_update",

@@ -113,7 +113,7 @@ async function updateConversation(call: ConversationCall): Promise<Response> {
   return shown(call, { head });
 }
 
-/** Also while a request adds to it, which is then in vain. */
+/** Also works while a request adds to the conversation; the request's items are then not stored. */
 async function deleteConversation(call: ConversationCall): Promise<Response> {
   const { id } = await findEnd(call);
   if (!(await call.admitted.gateway.turns.delete(call.keyId, id))) throw noSuchConversation(id);
@@ -162,7 +162,10 @@ function keepsNone(): GatewayError {
   return new GatewayError("not_found", message);
 }
 
-/** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
+/**
+ * A conversation that is another key's, deleted, expired or unknown is looked up in the same way, and gets the same
+ * error.
+ */
 async function find(call: ConversationCall): Promise<KeptTurn> {
   const { gateway, exchange } = call.admitted;
   const id = segmentOf(exchange, "conversation_id");
@@ -171,7 +174,7 @@ async function find(call: ConversationCall): Promise<KeptTurn> {
   return found;
 }
 
-/** Without the items that are stored apart from it. */
+/** Reads only the row, without the items that are stored separately. */
 async function findEnd(call: ConversationCall): Promise<KeptTurn> {
   const { gateway, exchange } = call.admitted;
   const id = segmentOf(exchange, "conversation_id");

@@ -15,10 +15,10 @@ import { jsonHeaders } from "../response/pending-response.ts";
 const defaultLimit = 20;
 const maxListed = 100;
 
-/** More than this takes long to write on the event loop, whatever it contains. */
+/** Writing more than this on the event loop takes long. */
 const maxWrittenBytes = 256 * 1024;
 
-/** How a list of items is asked for, for the OpenAPI document. */
+/** Query parameters of a list of items, for the OpenAPI document. */
 export const listQuery: readonly JsonObject[] = [
   {
     name: "limit",
@@ -42,7 +42,7 @@ export const itemList = Type.Object({
   has_more: Type.Boolean(),
 });
 
-/** The page of these items that the query asks for. */
+/** The page of these items that the query selects. */
 export function listPage(call: AdmittedCall, items: readonly TurnItem[]): Promise<Response> {
   const { limit, isAscending, after } = listing(urlOf(call.exchange.call).searchParams);
   // By their ids, because a page begins after one: some servers give all their items the same.
@@ -73,13 +73,13 @@ export async function showItem(call: AdmittedCall, item: TurnItem): Promise<Resp
   return respondWith(call.exchange, [list.subarray(1, -1)]);
 }
 
-/** Many bytes of them on another thread. */
+/** Writes the items, on another thread if they are large. */
 async function writeItems(call: AdmittedCall, items: readonly TurnItem[]): Promise<Uint8Array> {
   if (sizeOf(items) <= maxWrittenBytes) return shownItems(items);
   return call.gateway.largeBodies.runRequest(shownJob, items, call);
 }
 
-/** Answers with JSON in these pieces. */
+/** Responds with JSON in these pieces. */
 export function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): Response {
   return bodyResponse(exchange, pieces, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
 }

@@ -71,7 +71,7 @@ async function listModels(gateway: Gateway, exchange: Exchange): Promise<Respons
   return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
 }
 
-/** Codex says its version, and cannot read the list of the contract. */
+/** Codex sends its version, and cannot read the contract's list. */
 function listForCodex(exchange: Exchange, key: KeyRecord | null): Response {
   const { catalog } = exchange.configured;
   const generates = ({ id }: { readonly id: string }) => catalog.find(id)?.serves.includes("generation");
@@ -80,7 +80,7 @@ function listForCodex(exchange: Exchange, key: KeyRecord | null): Response {
   return Response.json({ models }, { headers: { ...commonHeaders(exchange), etag } });
 }
 
-/** One model, by its id or an alias. What a caller may not use does not exist for it, as in the list. */
+/** One model, by its id or an alias. A model that the caller cannot use is not found, as in the list. */
 async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
   const { catalog } = exchange.configured;

@@ -88,7 +88,7 @@ async function showEvents({ call, keyId, id }: ResponseCall, from: number): Prom
   throw invalidRequest(message, "stream");
 }
 
-/** The place of the first event that is asked for. */
+/** The position of the first requested event. */
 function firstEvent(query: URLSearchParams): number {
   const after = query.get("starting_after");
   if (after === null) return 0;
@@ -108,7 +108,7 @@ async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Res
   return Response.json({ id, object: "response", deleted: true }, { headers: commonHeaders(exchange) });
 }
 
-/** An ended one is shown as it is. */
+/** Cancels a response. One that has ended is returned unchanged. */
 async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const named = await admitted(gateway, exchange);
   const turn = await find(named);
@@ -131,7 +131,7 @@ function isOpen({ head }: Turn): boolean {
   return backgroundStatus(head)?.isOpen === true;
 }
 
-/** What is stored of a response that runs says only that it is queued. */
+/** The current state of a running response, whose stored form is only `queued`. */
 async function asItIs(named: ResponseCall, turn: Turn): Promise<Turn> {
   if (!isOpen(turn)) return turn;
   const found = await named.call.gateway.backgrounds.store.background.find(named.keyId, named.id);
@@ -142,7 +142,7 @@ async function asItIs(named: ResponseCall, turn: Turn): Promise<Turn> {
   return isOpen(ended) ? { ...ended, head: failedHead(ended.head, interrupted(), null) } : ended;
 }
 
-/** All that the model was given, which is the conversation without the response's own output. */
+/** The complete input of the model, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const named = await admitted(gateway, exchange);
   const response = await find(named);

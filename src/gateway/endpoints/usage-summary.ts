@@ -39,7 +39,7 @@ export const usageOperation: ServedOperation = {
 
 const periodText = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
 
-/** In constant time, however long the history is. */
+/** Takes constant time, with any length of history. */
 async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { key } = await admit(gateway, exchange);
   const [funds] = await gateway.accounts.summaries([key.id]);
@@ -69,7 +69,7 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
   return Response.json(body, { headers });
 }
 
-/** What may be spent, in figures that add up: balance = purchased − used, remaining = balance − held. */
+/** The amounts that can be spent, which add up: balance = purchased − used, remaining = balance − held. */
 interface CreditStanding {
   readonly purchased: number | bigint;
   readonly balance: number;
@@ -125,7 +125,7 @@ function tokenUsage(summary: AccountSummary) {
   };
 }
 
-/** One sentence about the account, one about the tightest cap, and one about what is shared, where there are these. */
+/** Up to three sentences: about the account, the tightest cap, and whether the account is shared. */
 function explain(key: KeyRecord, summary: AccountSummary): string {
   const cap = tightestCap(summary);
   const isShared = key.accountId !== ownAccountId(key.id);

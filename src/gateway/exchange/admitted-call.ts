@@ -10,9 +10,10 @@ import type { Gateway } from "./gateway.ts";
 const maxMemoryWaitMs = 10_000;
 
 /**
- * A request after admission. Each stage of a request (request/route.ts has the next) is created once, when its step has succeeded,
- * and does not change. A step takes the stage that it needs, so that it cannot run too early and has nothing to check. The exchange has
- * what is true of every call, however far it came. Here: the key is valid, and within its request rate.
+ * A request after admission. Each stage of a request (request/route.ts has the next) is created once, when its step has
+ * succeeded, and is immutable. A step takes the stage that it needs, so that it cannot run too early and needs no
+ * checks. The exchange has the facts that are true of every call, at any stage. Here: the key is valid, and within its
+ * request rate.
  */
 export class AdmittedCall implements JobOwner {
   readonly gateway: Gateway;

@@ -21,10 +21,10 @@ const lateFailures: ReadonlySet<string | null> = new Set([
 
 /** The attempts of one exchange, and what their providers may bill for them, whether or not the exchange is charged for it. */
 export class AttemptLog {
-  /** The deployment that answers or, before that, the one tried last. */
+  /** The deployment that responds or, before that, the one tried last. */
   deployment: Deployment | null = null;
   count = 0;
-  /** The attempts that failed before one was answered, in order; `records` has them all. */
+  /** The failed attempts before one succeeded, in order; `records` has them all. */
   failed: readonly AttemptRecord[] = noAttempts;
   /** Models that did not run, and why. */
   denied: readonly DeniedModel[] = noneDenied;
@@ -34,7 +34,7 @@ export class AttemptLog {
   #last: AttemptTarget | null = null;
   #mayBeBilled = false;
   #isAccepted = false;
-  /** How long the answered attempt took to begin; null before that. */
+  /** Time until the successful attempt's response began; null before that. */
   #answeredAfterMs: number | null = null;
 
   addFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {
@@ -57,12 +57,14 @@ export class AttemptLog {
     this.#answeredAfterMs = answeredAfterMs;
   }
 
-  /** The provider has begun to answer the last attempt, or its client cancelled it after the whole request was sent. */
+  /**
+   * The provider has begun to respond to the last attempt, or its client cancelled it after the whole request was sent.
+   */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }
 
-  /** Who was asked last. */
+  /** The target that was called last. */
   get served(): AttemptTarget | undefined {
     return this.#last ?? undefined;
   }
@@ -90,7 +92,7 @@ export class AttemptLog {
     this.#mayBeBilled = mayBeBilled;
   }
 
-  /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */
+  /** Every attempt in order. `error` is how the exchange ended: a response can also fail after it has begun. */
   records(error: unknown): readonly AttemptRecord[] {
     const { deployment, denied } = this;
     if (deployment === null || this.#answeredAfterMs === null) return withDenied(this.failed, denied);
@@ -112,7 +114,7 @@ export class AttemptLog {
 
 const noneDenied: readonly DeniedModel[] = [];
 
-/** They are noted with the last attempt. */
+/** Denied models are stored with the last attempt. */
 function withDenied(
   records: readonly AttemptRecord[],
   denied: readonly DeniedModel[],

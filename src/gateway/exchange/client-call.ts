@@ -10,8 +10,8 @@ import type { BackgroundPlan } from "../turns/background-plan.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
 /**
- * One of the interface's operations as data, before it is mounted on an origin. Whatever differs between operations is
- * asked here: no other room compares their names or paths.
+ * One of the interface's operations as data, before it is mounted on an origin. All differences between operations are
+ * members of it: no other module compares their names or paths.
  */
 export interface Operation extends ClientRoute {
   readonly method: "GET" | "POST" | "DELETE";
@@ -22,7 +22,7 @@ export interface Operation extends ClientRoute {
   readonly dialect: ClientDialectName | null;
   /** The dialect of its events, if it does not generate in one; absent if no dialect has such events. */
   readonly eventDialect?: ClientDialectName;
-  /** What a model has to serve to be asked; absent if none is. */
+  /** The use that a model has to serve for it; absent if it needs none. */
   readonly use?: ModelUse;
   /** False if it serves callers without a key too. */
   readonly needsKey: boolean;
@@ -35,7 +35,7 @@ export interface Operation extends ClientRoute {
   /** Response headers of this operation, in addition to the common ones. */
   readonly headers: readonly string[];
   readonly description: ClientOperation;
-  /** It is asked for by the handshake of a WebSocket alone. */
+  /** Requested only by the handshake of a WebSocket. */
   readonly isUpgrade?: true;
 }
 
@@ -45,7 +45,9 @@ export interface Route extends Operation {
   readonly mode: KeyMode;
 }
 
-/** What is read of a request. One that comes on a WebSocket is no `Request`: that would take 2 µs to make. */
+/**
+ * The parts of a request that are read. A request on a WebSocket is not a `Request`, because creating one takes 2 µs.
+ */
 export type ReadableRequest = Pick<Request, "url" | "headers" | "signal" | "body" | "bytes">;
 
 /** Output for the client: bytes that pass through, or text that was written here. */
@@ -57,7 +59,7 @@ export function bytesOf(piece: Piece): Uint8Array {
   return typeof piece === "string" ? encoder.encode(piece) : piece;
 }
 
-/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
+/** Bun's direct stream: data that is written is sent at once, and for a full socket `write` returns a promise. */
 export interface DirectController {
   write(piece: Piece): number | Promise<number>;
   end(): void;
@@ -77,7 +79,7 @@ export interface ClientCall {
   readonly route: Route;
   /** The client's address, proxies taken into account. */
   readonly address: string;
-  /** Whether a proxy says that it has passed the request on, trusted or not. */
+  /** Whether a proxy, trusted or not, declares that it forwarded the request. */
   readonly isForwarded: boolean;
   /** Turns the idle timeout off: generation may wait long for a provider. */
   keepWaiting(): void;
@@ -89,13 +91,13 @@ export interface ClientCall {
   takeStream?(source: StreamSource): void;
   /** The body, if it arrived in one piece. The request object then has none. */
   readonly body?: Uint8Array;
-  /** Whose it is, if that is known without a credential: it was admitted before. */
+  /** Its key, if that is known without a credential because the request was admitted before. */
   readonly keyId?: string;
-  /** The response that it asks for once more, because its first process has ended. */
+  /** The background response that it runs again, because its first process has ended. */
   readonly background?: BackgroundPlan;
   /** The line of a batch that it runs. Its Idempotency-Key is the number of the line, so that it is charged once. */
   readonly line?: LineOfBatch;
-  /** What the connection remembers; absent if it is not a WebSocket. */
+  /** The conversations that the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;
 }
 
@@ -104,7 +106,7 @@ export interface LineOfBatch {
   readonly no: number;
 }
 
-/** Without the client's host, which may be missing or invalid. */
+/** The URL without the client's host, which may be missing or invalid. */
 export function urlOf({ request }: { readonly request: Pick<Request, "url"> }): URL {
   return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }

@@ -28,7 +28,7 @@ function isRefused(headers: Headers): boolean {
   return headers.get("x-sluice-content") === "none";
 }
 
-/** The model is known, and may allow less to be recorded. */
+/** Called when the model is known, which may limit recording. */
 export function narrowContent(exchange: Exchange, model: ModelSettings): void {
   const { content } = exchange.taken;
   if (content === null || model.content === null) return;
@@ -65,7 +65,7 @@ export function recordContent(exchange: Exchange, body: Piece, form: BodyForm): 
   content.response(body);
 }
 
-/** What a provider returned, copied because its bytes are soon released. */
+/** Copies a provider's response, because its bytes are released soon. */
 export function recordUpstream(content: ContentRecording, { pieces }: ReceivedBytes): void {
   for (const piece of pieces) {
     const { upstreamRoom: room } = content;

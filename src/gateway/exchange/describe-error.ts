@@ -21,7 +21,7 @@ export function publicErrorOf(error: unknown): GatewayError {
   return new GatewayError("internal_error", internalError, { cause: error });
 }
 
-/** As the client saw it; may quote the provider. */
+/** The message that the client saw; may quote the provider. */
 export function publicMessage(error: unknown): string {
   if (!(error instanceof GatewayError)) return internalError;
   return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
@@ -32,8 +32,8 @@ export function errorCode(error: unknown): ErrorCode {
 }
 
 /**
- * What the log says of an error beyond its code: the stack of an unexpected one, the kind of cause of an expected one.
- * Messages of expected causes are left out, because parsers quote their input.
+ * Details of an error for the log, beyond its code: the stack of an unexpected error, the kind of an expected cause.
+ * Messages of expected causes are omitted, because parsers quote their input.
  */
 export function describeCause(error: unknown): string | null {
   if (!(error instanceof GatewayError)) return stackOf(error);

@@ -8,7 +8,7 @@ import type { Gateway } from "./gateway.ts";
 import { factsOf, outcomeRecordOf } from "./records.ts";
 
 /**
- * The only place where an exchange ends, for whatever reason: releases everything it holds, notifies the observers, and
+ * The only place where an exchange ends, for any reason: releases everything it holds, notifies the observers, and
  * records why it did not complete. Only the first call counts.
  */
 export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeEnd): void {
@@ -24,7 +24,7 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
   }
 }
 
-/** What cannot fail comes first. */
+/** Steps that cannot fail come first. */
 function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
   const { key, pump, taken } = exchange;
   const { claim, conversationClaim, recorder, hold, answer, memory, formSlot } = taken;
@@ -43,7 +43,7 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
 }
 
-/** What was not charged. A charge that is still on its way keeps all of it. */
+/** Returns the uncharged part. A charge in progress keeps all of it. */
 function giveBackShare({ playground }: Gateway, { taken, charge }: Exchange, share: PlaygroundShare): void {
   const isCharged = taken.hold?.state === "settled";
   const used = isCharged && charge === null ? share.taken : (taken.hold?.charged ?? 0);
@@ -102,7 +102,7 @@ export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Prom
   if (exchange.taken.conversationClaim !== null) await unlockConversation(gateway, exchange);
 }
 
-/** Before the response is sent, so that its client can change the conversation at once, on any gateway. */
+/** Called before the response is sent, so that its client can change the conversation at once, on any gateway. */
 export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
   const { conversationClaim } = exchange.taken;
   if (conversationClaim === null) return;

@@ -38,11 +38,11 @@ export interface ChargeFacts {
 /** nginx's status for a client that disconnected before the response. Appears in logs, metrics and reports only. */
 export const clientClosedRequest = 499;
 
-/** A response that began before a provider answered, and continues with what comes of that. */
+/** A response that began before a provider responded, and continues with the result. */
 export interface EarlyResponse {
   end(response: Response): Promise<void>;
   failure(thrown: unknown): Response;
-  /** A provider has begun to answer. Throws if that is not wanted any more. */
+  /** Called when a provider has begun to respond. Throws if the response is no longer wanted. */
   answered?(): Promise<void>;
   /** The exchange ends. */
   over?(end: ExchangeEnd): void;
@@ -50,7 +50,7 @@ export interface EarlyResponse {
 
 /** How an exchange has ended. */
 export interface ExchangeEnd {
-  /** The status the client was answered with. */
+  /** The status that the client got. */
   readonly status: number;
   readonly outcome: "completed" | "failed" | "cancelled" | "rejected" | "replayed";
   readonly error: unknown;
@@ -64,23 +64,23 @@ export interface SteppedDown {
   readonly denial: GatewayError;
 }
 
-/** Says where something of the rebuilt input is in what the client has sent. */
+/** Translates a path in the rebuilt input to the path in the client's request. */
 export type SentPaths = (text: string) => string;
 
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
-/** What an exchange with a secret of the playground has taken of the amount that the secret can spend. */
+/** The amount that an exchange has taken from the budget of a playground's secret. */
 export interface PlaygroundShare {
   readonly hash: string;
   taken: number;
 }
 
-/** What an exchange has taken; `endExchange` gives it back. */
+/** Resources that an exchange holds; `endExchange` returns them. */
 class Taken {
   claim: Claim | null = null;
-  /** On the conversation that it changes. */
+  /** The claim on the conversation that it changes. */
   conversationClaim: Claim | null = null;
-  /** From limits of tokens; null if it falls under none. */
+  /** Tokens reserved in limits; null if no limit applies. */
   reservedTokens: TokenReservation | null = null;
   hold: Hold | null = null;
   /** Null if the client has presented no secret of the playground. */
@@ -94,13 +94,15 @@ class Taken {
   content: ContentRecording | null = null;
 }
 
-/** One client request: what is known of it (records.ts says what is stored of that), what it has taken, and how it ends. */
+/**
+ * One client request: the facts about it (records.ts has those that are stored), the resources it holds, and its end.
+ */
 export class Exchange {
   readonly id = newId("req_");
   /** Replaced if the exchange outlives it. */
   call: ClientCall;
   readonly clock: Clock;
-  /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
+  /** The configuration when the request arrived. A later reload does not affect it. */
   readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
@@ -114,17 +116,17 @@ export class Exchange {
   /** The requested one, or what a cap lets it run on instead. */
   model: ModelSettings | null = null;
   steppedDown: SteppedDown | null = null;
-  /** Set while a fallback runs in its place. */
+  /** The fallback that runs instead, if any. */
   fallback: ModelSettings | null = null;
-  /** What is stored of the labels that the client sent. */
+  /** The client's labels in their stored form. */
   callerLabels: LabelColumn | null = null;
   stream = false;
   readonly taken = new Taken();
   readonly attempts = new AttemptLog();
   firstByteMs: number | null = null;
-  /** What it was charged for; null before. */
+  /** The facts of its charge; null before. */
   charge: ChargeFacts | null = null;
-  /** It was answered before: free, and in no report. */
+  /** A replay of a stored response: free, and in no report. */
   isReplay = false;
   /** Its outcome was stored together with its charge. */
   isOutcomeRecorded = false;
@@ -133,18 +135,21 @@ export class Exchange {
   unpricedTools: readonly string[] = none;
   /** Set if the response is charged and stored even if the client disconnects: then only the gateway ends it. */
   outlivesClient = false;
-  /** How long it may take; null for what its model allows. */
+  /** Time limit; null for the model's own. */
   timeoutMs: number | null = null;
   /** Null if it belongs to no trace. */
   trace: TraceContext | null = null;
   /** Set if the request gets a span. */
   parameters: RequestParameters | null = null;
-  /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
+  /**
+   * Set for a request that was rebuilt from what it continues, until it has a response, because this keeps all of its
+   * input in memory.
+   */
   sentPaths: SentPaths | null = null;
 
-  /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
+  /** Set once a stream's response has begun: the pump then ends the exchange, not the response. */
   pump: GuardedStream | null = null;
-  /** Null unless the head was sent before a provider began to answer. */
+  /** Null unless the head was sent before a provider began to respond. */
   early: EarlyResponse | null = null;
   /** How it has ended; null before. */
   ended: ExchangeEnd | null = null;
@@ -175,7 +180,7 @@ export class Exchange {
     return id !== null && saneRequestId.test(id) && maskSecrets(id) === id ? id : null;
   }
 
-  /** What it was charged; 0 before. */
+  /** The charged amount; 0 before. */
   get charged(): number {
     return this.taken.hold?.charged ?? 0;
   }
@@ -213,7 +218,7 @@ export class Exchange {
     });
   }
 
-  /** The model that the hold is for: the requested one, or the fallback that is tried in its place. */
+  /** The model of the hold: the requested one, or the fallback that is tried in its place. */
   get runningModel(): ModelSettings | null {
     return this.fallback ?? this.model;
   }
@@ -232,18 +237,18 @@ export class Exchange {
     return this.call.route.dialect !== null && this.call.takeStream === undefined;
   }
 
-  /** The status that the client got, for one that would be answered with this. */
+  /** The status that the client got, given the status that this response would have. */
   answeredWith(status: number): number {
     return this.early === null ? status : 200;
   }
 
-  /** Answers the client before a provider does. */
+  /** Responds to the client before a provider does. */
   respondEarly(early: EarlyResponse, response: Response): void {
     this.early = early;
     this.#respondToClient(response);
   }
 
-  /** What is answered: the response of `run`, or one that begins earlier and continues with it. */
+  /** The response to send: the result of `run`, or one that begins earlier and continues with it. */
   firstOf(running: Promise<Response>): Promise<Response> {
     return new Promise((resolve, reject) => {
       this.#respondToClient = resolve;
@@ -258,13 +263,13 @@ export class Exchange {
     this.firstByteMs ??= this.elapsedMs();
   }
 
-  /** Ends the exchange before its answer has begun, because the gateway is shutting down. */
+  /** Ends the exchange before its response has begun, because the gateway is shutting down. */
   end(error: GatewayError): void {
     this.endedBy ??= error;
     this.#ending?.abort(this.endedBy);
   }
 
-  /** The exchange goes on without its client, until this call is aborted. */
+  /** The exchange continues without its client, until this call is aborted. */
   detach(call: ClientCall): void {
     this.call = call;
     const { signal } = call.request;

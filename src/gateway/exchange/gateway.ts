@@ -45,13 +45,13 @@ export interface Gateway {
   readonly conversationWrites: ByteLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
-  /** Memory for large answers, from the provider's first megabyte until the client has read all of it. */
+  /** Memory for large responses, from the provider's first megabyte until the client has read all of it. */
   readonly answers: BodyBudget;
-  /** Disk for forms until they are answered. */
+  /** Disk space for forms, until they have a response. */
   readonly forms: BodyBudget;
   /** Slots of `fetch` for forms: one "byte" each, so that a key leaves as many free as it takes. */
   readonly formSlots: BodyBudget;
-  /** Where large bodies are parsed, patched and translated. */
+  /** Parses, patches and translates large bodies. */
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;
   readonly claims: Claims;
@@ -64,7 +64,7 @@ export interface Gateway {
   readonly backgrounds: Backgrounds;
   readonly batches: Batches;
   readonly tokens: LocalCounts;
-  /** Records what requests and responses say; null if that is off. */
+  /** Records requests and responses; null if that is off. */
   readonly content: ContentRecorder | null;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;

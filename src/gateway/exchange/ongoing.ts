@@ -11,7 +11,7 @@ export interface OngoingLimits {
   lagMs(): number;
 }
 
-/** With the loop this far behind, more work would only delay every answer. */
+/** With the loop this far behind, more work would only delay every response. */
 const overloadLagMs = 2000;
 
 /** With the loop this far behind, lines of batches would delay requests that clients wait for. */
@@ -33,15 +33,18 @@ interface SlotlessCall {
 export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Bag<Exchange>();
-  /** In flight without a slot: they wait for one, or need none. */
+  /** Calls in flight without a slot: they wait for one, or need none. */
   readonly #slotless = new Bag<SlotlessCall>();
   readonly #all: Gate;
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
-  /** A proxy has passed requests on. It keeps connections, and cannot repeat elsewhere what it has begun to send. */
+  /**
+   * Whether a proxy has forwarded requests. It keeps connections open, and cannot resend a request elsewhere once it
+   * has begun to send it.
+   */
   isBehindProxy = false;
-  /** How many have got a slot since the start. */
+  /** Number of calls that got a slot since the start. */
   admitted = 0;
 
   constructor(limits: OngoingLimits) {
@@ -167,7 +170,7 @@ export class Ongoing {
     return isEmpty;
   }
 
-  /** Streams that have begun end in-band; everything else is answered with the error. */
+  /** Streams that have begun end in-band; all other calls get the error. */
   interruptAll(error: GatewayError): void {
     for (const exchange of this.#exchanges) {
       if (exchange.pump === null) exchange.end(error);

@@ -2,7 +2,7 @@ import { Bag } from "../../base/collections/churn-map.ts";
 
 /** A client's WebSocket. */
 export interface OpenSocket {
-  /** Whether its frames may come compressed. */
+  /** Whether its frames may be compressed. */
   readonly isCompressed: boolean;
   /** Closes it once everything on it has ended. */
   closeWhenIdle(code: number, reason: string): void;
@@ -35,7 +35,10 @@ export class OpenSockets {
     if (sockets?.size === 0) this.#byKey.delete(keyId);
   }
 
-  /** The key's compressed frames become too much. Others of them have come already, and would be inflated when they are read. */
+  /**
+   * Called when a key's compressed frames exceed their limit. More of them may have arrived already, and would be
+   * decompressed when they are read.
+   */
   cutOffCompressed(keyId: string): void {
     for (const socket of this.#byKey.get(keyId) ?? []) if (socket.isCompressed) socket.cutOff();
   }

@@ -50,7 +50,7 @@ export const askingCodes = [
   "model_not_found",
 ] as const satisfies readonly ErrorCode[];
 
-/** … that also asks a provider, and is charged. */
+/** Error codes of operations that also call a provider, and are charged. */
 export const chargedCodes = [
   ...askingCodes,
   "context_length_exceeded",

@@ -21,7 +21,7 @@ interface TracedExchange {
   readonly configured: ActiveConfig;
 }
 
-/** The facts that only a span has. Called for traced requests alone. */
+/** The facts that only a span has. Called only for traced requests. */
 export function tracedFacts(exchange: TracedExchange): TracedFacts {
   const { deployment } = exchange.attempts;
   const { session, user } = readLabels(exchange.labels);

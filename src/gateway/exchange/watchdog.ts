@@ -17,7 +17,10 @@ export interface GuardedStream extends WatchedStream {
 }
 
 const tickMs = 100;
-/** A tick that is so late has found the process suspended or busy, and answers may have come and not been read. */
+/**
+ * A tick that is this late shows that the process was suspended or busy, so responses may have arrived that were not
+ * read.
+ */
 const lateMs = 100;
 
 /**

@@ -9,9 +9,9 @@ const leftOut = "[…]";
 const apiFields: ReadonlySet<string> = new Set(["role", "type"]);
 
 /**
- * What may be kept of a message about a request: prompts are not, and providers quote them, as do our own messages
- * with names that clients made up. Whatever the message has in common with a text of the request is left out.
- * `body` is null for one that was too large to compare; then everything from the first quotation on goes.
+ * The part of a message about a request that may be stored. Prompts may not, but providers quote them, and our own
+ * messages have names that clients made up. Any text that the message shares with the request is removed. `body` is
+ * null if it was too large to compare; then everything from the first quotation on is removed.
  */
 export function withoutRequestText(
   message: string,

@@ -16,23 +16,23 @@ import { meteredJob } from "./metered-job.ts";
 /** Calls of one request at the same time. */
 const maxParallelCalls = 8;
 
-/** The most bytes of all answers to one request: 2,048 vectors of 3,072 numbers fit. */
+/** Maximum bytes of all responses to one request: 2,048 vectors of 3,072 numbers fit. */
 const maxPartsBytes = 2 * maxProviderResponseBytes;
 
-/** What providers have answered to the parts of a request. */
+/** Providers' responses to the parts of a request. */
 export interface AnsweredParts {
   readonly opened: OpenedCall;
   readonly chosen: ChosenFormat;
   readonly dropped: readonly string[];
   /** In the order of the parts. If a part failed, only the responses to the others. */
   readonly answers: readonly MeteredResponse[];
-  /** The parts that they answer. */
+  /** The parts that they belong to. */
   readonly parts: readonly JsonObject[];
-  /** The first failure of a part; null if all were answered. */
+  /** The first failure of a part; null if all succeeded. */
   readonly failure: unknown;
 }
 
-/** A call that was answered, or has begun to be. */
+/** A call whose response has begun, or is complete. */
 export interface BegunCall {
   readonly call: MeteredCall;
   readonly opened: OpenedCall;
@@ -49,9 +49,9 @@ export async function openCall(
 }
 
 /**
- * Asks for all parts of a request. The first one chooses the deployment: vectors of two models cannot be compared. The others follow
- * a few at a time. After a failure none is begun, and those under way run to their end, since they are billed. Rejects if the
- * first one fails.
+ * Requests all parts of a request. The first one chooses the deployment: vectors of two models cannot be compared. The
+ * others follow a few at a time. After a failure no more are started, and those in progress run to their end, since
+ * they are billed. Rejects if the first one fails.
  */
 export async function callInParts(
   parts: HeldMeteredCall,
@@ -91,7 +91,7 @@ export async function callInParts(
   };
 }
 
-/** A whole answer to one call. */
+/** A complete response to one call. */
 export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<AnsweredParts> {
   const { call, opened } = begun;
   const answer = await (call.streamsAnyType && opened.streaming
@@ -116,7 +116,7 @@ async function readBytes(opened: OpenedCall): Promise<MeteredResponse> {
   return { ...responseHeaders, bytes, inputs: null };
 }
 
-/** A part is put where another thread can read it, because all of them together may be large. */
+/** Puts a part where another thread can read it, because all of them together may be large. */
 async function readAnswer(
   opened: OpenedCall,
   inputs: number | null,
@@ -148,7 +148,7 @@ function countedInput(head: OpenedCall["head"]): number | null {
   return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
 }
 
-/** What was used, and the answer once its usage is known. */
+/** The usage, and the response once its usage is known. */
 export interface FoundResponse extends Omit<MeteredReading, "written"> {
   bodyWith(usage: Usage): Piece;
 }
@@ -185,13 +185,13 @@ function passesQuickly(answer: MeteredResponse, { parsesWhole }: MeteredFormat):
   return parsesWhole === true ? !isLargeBody(answer.bytes) : answer.bytes.length < largeBodyBytes;
 }
 
-/** Many small ones take as long as a large one. */
+/** Many small responses take as long as a large one. */
 function areLarge(answers: readonly MeteredResponse[]): boolean {
   const total = lengthOf(answers.map(({ bytes }) => bytes));
   return total >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }
 
-/** There is room behind it (metered-job.ts). */
+/** There is room after it (metered-job.ts). */
 function endedBy(written: Uint8Array, end: Uint8Array): Uint8Array {
   const whole = new Uint8Array(written.buffer, written.byteOffset, written.length + end.length);
   whole.set(end, written.length);

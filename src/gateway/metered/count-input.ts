@@ -9,7 +9,7 @@ interface CountedCall extends Pick<MeteredPricing, "request" | "demand"> {
   readonly route: MeteredRoute;
 }
 
-/** For input that is not counted. */
+/** For input that is not counted exactly. */
 const usualBytesPerToken = 4;
 
 /**
@@ -31,7 +31,7 @@ export async function countInput(
   return Math.max(await tokens.request(request.bytes), Math.ceil(request.bytes.length / usualBytesPerToken));
 }
 
-/** The most that a count of the whole request may find, for its hold. */
+/** Upper bound of a count of the whole request, for its hold. */
 export async function countAtMost({ call, route, request, demand }: CountedCall): Promise<number> {
   const { texts } = route;
   const isLong = request.bytes.length > maxWrittenBytes;

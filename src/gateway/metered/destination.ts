@@ -6,7 +6,7 @@ import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 
-/** Where a metered request may go. */
+/** The possible destinations of a metered request. */
 export interface MeteredDestination {
   readonly route: MeteredRoute;
   readonly configured: ActiveConfig;
@@ -18,8 +18,8 @@ export interface MeteredDestination {
 export const maxWrittenBytes = 4 * 1024 * 1024;
 
 /**
- * How to call each deployment that may serve the request. Throws if a vendor does not support the route, or needs a rewritten
- * body and this one is too large.
+ * How to call each deployment that may serve the request. Throws if a vendor does not support the route, or needs a
+ * rewritten body and this one is too large.
  */
 export function formatsToward(
   { route, configured, model, scope }: MeteredDestination,
@@ -46,15 +46,15 @@ export function isAboveInputs(
   return (countInputs?.(truncated) ?? 0) > most;
 }
 
-/** For a request whose body has to be rewritten. */
+/** Rejects a request that is too large to be rewritten. */
 export function rejectOverWritten(bytes: number): void {
   if (bytes <= maxWrittenBytes) return;
   throw invalidRequest("The request is too large for this model's provider. Send fewer inputs per request.");
 }
 
 /**
- * What the deployments that may answer are charged by: one set of names for each kind of price. Throws where one has a price and none of
- * its names is one that the route can count: the request would be free by mistake.
+ * The prices that deployments of the destination charge by: one set of names for each kind of price. Throws if a
+ * deployment has a price but none that the route can count: the request would be free by mistake.
  */
 export function pricesToward({
   route,

@@ -27,7 +27,7 @@ export interface MeteredCallParts {
   readonly form: SpooledForm | null;
 }
 
-/** One call to a provider for a metered request: the whole of it, or a part. */
+/** One call to a provider for a metered request: for all of it, or a part. */
 export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly conversation = null;
   /** Its errors have OpenAI's form. */
@@ -35,15 +35,15 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly stream: boolean;
   readonly takesAnyType: boolean;
   readonly streamsAnyType: boolean;
-  /** How the last attempt was made. */
+  /** The format of the last attempt. */
   chosen: ChosenFormat | null = null;
   readonly dropped = new Set<string>();
-  /** The last attempt asked for usage that the client has not asked for. */
+  /** The last attempt requested usage that the client did not request. */
   hidesUsage = false;
   readonly #parts: HeldMeteredCall;
   /** The body of this part; null if it is the whole request. */
   readonly #part: JsonObject | null;
-  /** All parts of one answer come from here. */
+  /** All parts of one response come from this deployment. */
   readonly pinned: Deployment | null;
 
   constructor(parts: HeldMeteredCall, part: JsonObject | null, pinned: Deployment | null) {
@@ -100,7 +100,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
     return others === undefined ? body : patchMembers(body, others);
   }
 
-  /** What makes a stream report its usage, which is hidden from a client that has not asked for it. */
+  /** The change that makes a stream report its usage, which is hidden from a client that did not request it. */
   #usageOption(deployment: Deployment): BodyChanges | null {
     const { route } = this.#parts;
     if (route.streams?.takesUsageOption !== true) return null;
@@ -114,7 +114,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
 export interface MeteredPlan extends MeteredCallParts, MeteredPricing {
   readonly wanted: WantedHold;
   readonly name: MeteredRouteName;
-  /** What the form and the figures of a deployment's answer depend on. */
+  /** The form and usage that a deployment's response depends on. */
   askedAt(deployment: Deployment): RequestedForm;
   /** Whether a deployment is charged by what is counted in tokens. */
   isInTokensAt(deployment: Deployment): boolean;

@@ -12,12 +12,12 @@ interface MeteredInput {
   readonly asked: RequestedForm;
 }
 
-/** What was read, as data. */
+/** The result of reading, as data. */
 interface MeteredResult extends Omit<MeteredReading, "written"> {
   readonly written: Uint8Array | null;
 }
 
-/** Reads the answers of a metered route, and writes the client's. */
+/** Reads the responses of a metered route, and writes the client's. */
 export const meteredJob: Job<MeteredInput, MeteredResult> = { name: "metered", run: readMetered };
 
 function readMetered({ route, format, answers, asked }: MeteredInput): MeteredResult {
@@ -32,7 +32,7 @@ function readMetered({ route, format, answers, asked }: MeteredInput): MeteredRe
 /** More than any end with its figures takes. */
 const roomForEnd = 1024;
 
-/** The end of an answer, which is not known here, is written behind it: to join megabytes takes long on the event loop. */
+/** Leaves room for the end of a response, which is not known here: joining megabytes takes long on the event loop. */
 function withRoom(text: string): Uint8Array {
   const length = Buffer.byteLength(text);
   const bytes = sharedBytes(length + roomForEnd);

@@ -21,19 +21,19 @@ import { withBody } from "../request/read-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
 
-/** What a metered request may use, whichever deployment answers. */
+/** The most that a metered request can use at any of its deployments. */
 export interface MeteredPricing {
   /** The request as sent, without token ids that the model does not know. */
   readonly request: ClientRequest;
   readonly files: readonly FormFile[];
-  /** The most inputs that all deployments take in one call. */
+  /** Maximum inputs that all deployments accept in one call. */
   readonly maxInputs: number;
   readonly estimatedInput: InputEstimate;
   /** An upper bound. */
   readonly demand: MeteredDemand;
   /** Input tokens of an ordinary text of this size. */
   readonly usualInput: number;
-  /** What costs more than tokens. */
+  /** Features that cost more than tokens. */
   readonly extras: RequestedExtras;
   /** The demand of a part of the request. */
   demandOf(part: RouteBody): MeteredDemand;
@@ -79,7 +79,7 @@ export async function priceMetered(
   return { request, files, maxInputs, estimatedInput, demand, usualInput, extras, demandOf, demandAt };
 }
 
-/** Ids of tokens mean something else to other models than OpenAI's, and become the text that they stand for. */
+/** Replaces token ids by their text for other models than OpenAI's, which number tokens differently. */
 async function withoutForeignTokens(
   { gateway, exchange, keyId, request }: RoutedCall,
   name: MeteredRouteName,
@@ -137,7 +137,10 @@ const nothingRequested: RequestedExtras = {
   unpricedTools: noUnpricedTools,
 };
 
-/** One deployment may be charged by tokens, another by the minute. It is in tokens only if that is so at all of them. */
+/**
+ * One deployment may charge by tokens, another by the minute. The demand is in tokens only if all of them charge by
+ * tokens.
+ */
 export function largestDemand(demands: readonly MeteredDemand[]): MeteredDemand {
   const [first, ...others] = demands;
   assert(first !== undefined, "a model has deployments");

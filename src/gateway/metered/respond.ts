@@ -26,7 +26,7 @@ import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
 
-/** Asks a provider, charges for its answer, and passes it on. */
+/** Calls a provider, charges for its response, and relays it. */
 export async function respondMetered(asking: HeldMeteredCall): Promise<Response> {
   const { route, request, maxInputs } = asking;
   const isSplit = isAboveInputs(route, request, maxInputs);
@@ -35,7 +35,7 @@ export async function respondMetered(asking: HeldMeteredCall): Promise<Response>
   return deliver(asking, await asked.catch((error) => chargeFailure(asking, error)));
 }
 
-/** For a provider that was asked for a stream, and does not stream. */
+/** For a provider that got a request for a stream, and does not stream. */
 export async function respondWhole(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
   return deliver(asking, await wholeOf(begun, asking.request.truncated));
 }
@@ -64,7 +64,7 @@ function clientDisconnected(): GatewayError {
   return new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
-/** A provider that fails and says what it has used is paid for it. Rejects with the failure. */
+/** A failed response is charged if the provider reports its usage. Rejects with the failure. */
 export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Promise<never> {
   const { meter } = asking;
   if (isBilled(error)) {
@@ -77,8 +77,8 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
 }
 
 /**
- * One part has failed or got an invalid response, so the client gets an error. The other parts are charged, because their
- * providers bill them. Rejects with the failure.
+ * Charges the successful parts if one has failed, because their providers bill them. The client gets an error. Rejects
+ * with the failure.
  */
 async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cause: unknown): Promise<never> {
   const { meter } = asking;
@@ -103,7 +103,10 @@ function failureOf(cause: unknown): GatewayError {
   return new GatewayError("upstream_error", "The provider failed on part of the request.", { cause });
 }
 
-/** The parts whose answers can be read. Reading one takes up to a millisecond, so the pacer decides how many share an iteration of the event loop. */
+/**
+ * The parts whose responses can be read. Reading one takes up to a millisecond, so the pacer decides how many share an
+ * iteration of the event loop.
+ */
 async function readableParts(asking: HeldMeteredCall, answered: AnsweredParts): Promise<AnsweredParts> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
@@ -120,7 +123,7 @@ async function readableParts(asking: HeldMeteredCall, answered: AnsweredParts): 
   return { ...answered, answers: ofReadable(answered.answers), parts: ofReadable(answered.parts) };
 }
 
-/** What the parts of a request use in any case; together no more than the whole. */
+/** Usage of the parts that is known in advance; together no more than the whole. */
 function certainOf({ request, demand, demandOf }: HeldMeteredCall, parts: readonly JsonObject[]): Quantities {
   const sum: Record<string, number> = {};
   for (const part of parts) {
@@ -167,7 +170,7 @@ async function settle(
   await meter.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }
 
-/** Sound and plain text are of the type that the provider says. */
+/** Audio and plain text have the content type that the provider reports. */
 function contentHeaders(
   { route }: HeldMeteredCall,
   { answers }: AnsweredParts,

@@ -93,7 +93,7 @@ function findMeteredModel(
   return model;
 }
 
-/** No metered answer reports their calls. */
+/** Rejects hosted tools, whose calls no metered response reports. */
 function rejectHostedTools({ tools: { hosted } }: ClientRequest): void {
   const [first] = hosted;
   if (first === undefined) return;
@@ -122,7 +122,10 @@ function tooManyForms(): GatewayError {
   );
 }
 
-/** The form names its model, perhaps at its end, so its price is not known yet. A retry may be answered for free. */
+/**
+ * Rejects keys without funds early: the form names its model, perhaps at its end, so the price is not known yet. A
+ * retry may still be free.
+ */
 async function rejectSpent(
   { gateway, exchange, configured, key }: AdmittedCall,
   use: ModelUse,

@@ -29,7 +29,7 @@ async function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Promise<Re
   return relayStream({ call, meter, opened, generation }, new BytesRelayer(), headers);
 }
 
-/** Asks a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
+/** Calls a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
 export async function streamMetered(asking: HeldMeteredCall): Promise<Response> {
   const { call: routed, meter, route, request, estimatedInput } = asking;
   const { exchange, model } = routed;

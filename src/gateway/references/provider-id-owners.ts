@@ -22,7 +22,7 @@ const maxReferences = 1000;
 const maxIdChars = 1024;
 
 /**
- * Which key owns an id that a provider issued: the key whose answer contained it. To the provider all keys are one
+ * Which key owns an id that a provider issued: the key whose response contained it. To the provider all keys are one
  * account, so without this check a key could read another key's conversations by naming them.
  */
 export class ProviderIdOwners {
@@ -34,7 +34,7 @@ export class ProviderIdOwners {
     this.#clock = clock;
   }
 
-  /** Call before settling: the ids are then durable with the charge, before the end of the answer is sent. */
+  /** Call before settling: the ids are then durable with the charge, before the end of the response is sent. */
   remember(keyId: string, issuer: Issuer, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
     const keys = ids.filter((id) => id.length <= maxIdChars).map(idKey);
@@ -45,9 +45,9 @@ export class ProviderIdOwners {
   }
 
   /**
-   * Who issued these ids to the key, and how many tokens of stored conversation they add: the highest figure of any of
-   * them, because each item stands for the conversation up to it, and files and containers add none. Null if any
-   * provider may be used. Throws `not_found` for an id that the key does not own.
+   * Which provider issued these ids to the key, and how many tokens of stored conversation they add: the highest number
+   * of any of them, because each item stands for the conversation up to it, and files and containers add none. Null if
+   * any provider can be used. Throws `not_found` for an id that the key does not own.
    */
   async find(key: KeyRecord, references: readonly Reference[]): Promise<IssuedId | null> {
     if (references.length > maxReferences) {
@@ -123,7 +123,7 @@ function freshStart({ scope }: KeyRecord): Continuation {
   return { scope, credential: null, storedInput: 0 };
 }
 
-/** No answer contains such an address, so no key can own one. */
+/** No response contains such an address, so no key can own one. */
 function rejectOwnAddresses(continuing: ContinuingRequest, addresses: readonly Address[]): void {
   const { providers } = continuing.configured.settings;
   const names = new Set(reachedBy(continuing).map(({ provider }) => provider));
@@ -143,7 +143,7 @@ function lookedUpOf(continuing: ContinuingRequest, references: readonly Referenc
   });
 }
 
-/** Whether the request passes as it is to a provider that acts on these vendors' fields. */
+/** Whether the request passes unchanged to a provider that acts on these vendors' fields. */
 function isActedOn(continuing: ContinuingRequest, vendors: readonly FieldVendor[]): boolean {
   const { configured, dialect, isMetered } = continuing;
   if (isMetered) return true;

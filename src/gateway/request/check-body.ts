@@ -19,7 +19,7 @@ import type { Job } from "../body-worker/job.ts";
 import { type BodyFacts, ClientRequest, type LargeFacts, truncatedOf } from "./client-request.ts";
 import { truncateStringsAndNames } from "./truncate-strings-and-names.ts";
 
-/** What a body is validated against. */
+/** The schema and limits to validate a body against. */
 export interface ExpectedRequest {
   readonly kind: RequestKind;
   readonly options: ValidationOptions;
@@ -48,7 +48,7 @@ interface ReadInput {
   readonly expected: ExpectedRequest;
   /** Whether idempotency needs the body's hash. */
   readonly wantsHash: boolean;
-  /** What is taken out of the body first. */
+  /** Members to remove from the body first. */
   readonly without: readonly ValuePath[];
 }
 
@@ -74,7 +74,7 @@ function readLarge({ bytes: sent, expected, wantsHash, without }: ReadInput): Bo
   };
 }
 
-/** A body that another thread has read. */
+/** A request whose body was read on another thread. */
 export function largeRequest(read: BodyFacts & LargeFacts, kind: RequestKind): ClientRequest {
   return new ClientRequest({ kind, facts: read, truncated: truncatedOf(read), cutBytes: 0, large: read });
 }

@@ -16,7 +16,7 @@ import { openingHash } from "../../dialects/opening.ts";
 import { filesOf, itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 
-/** What is known of every valid body. */
+/** Facts about every valid body. */
 export interface BodyFacts {
   readonly bytes: Uint8Array;
   readonly spans: JsonSpans;
@@ -24,7 +24,7 @@ export interface BodyFacts {
   readonly tools: OfferedTools;
 }
 
-/** What else another thread has found in a large body, as data: here it would take long. */
+/** Further facts that another thread found in a large body, as data: finding them here would take long. */
 export interface LargeFacts {
   readonly estimatedInput: InputEstimate;
   readonly openingHash: number;
@@ -33,7 +33,7 @@ export interface LargeFacts {
   readonly truncatedText: string;
   /** Empty without an idempotency key. */
   readonly bodyHash: string;
-  /** Where the items of a conversation are; null if they are no list. */
+  /** The positions of a conversation's items; null if they are not a list. */
   readonly items: readonly ItemSpan[] | null;
 }
 
@@ -42,9 +42,9 @@ interface RequestParts {
   readonly facts: BodyFacts;
   /** The parsed body; its long nested strings may be truncated. */
   readonly truncated: JsonObject;
-  /** How many bytes of text were cut. */
+  /** Number of bytes of text that were cut. */
   readonly cutBytes: number;
-  /** Null if it was read on this thread. What few requests need is then found out when it is asked for. */
+  /** Null if it was read on this thread. Facts that few requests need are then determined on first use. */
   readonly large: LargeFacts | null;
 }
 
@@ -56,13 +56,13 @@ export class ClientRequest {
   readonly tools: OfferedTools;
   readonly modelId: string;
   readonly stream: boolean;
-  /** The client may refer to the answer later. */
+  /** The client may refer to the response later. */
   readonly mayStore: boolean;
   /** Removes governed members that are null, so that the provider takes them for absent too. Null if there are none. */
   readonly nullRemovals: BodyChanges | null;
-  /** Asks the provider to remember the answer's id, for a later request to continue from, or to be compared with. */
+  /** Asks the provider to remember the response's id, for a later request to continue from, or to compare with. */
   readonly isThreaded: boolean;
-  /** Asks for audio output. */
+  /** Whether it requests audio output. */
   readonly speaks: boolean;
   readonly #kind: RequestKind;
   readonly #large: LargeFacts | null;
@@ -107,7 +107,7 @@ export class ClientRequest {
     return this.#body;
   }
 
-  /** As much of the body as may be parsed on the event loop. */
+  /** As much of the body as can be parsed on the event loop. */
   get quickBody(): JsonObject {
     return this.isLarge ? this.truncated : this.body;
   }
@@ -119,7 +119,7 @@ export class ClientRequest {
     return hash;
   }
 
-  /** For a rebuilt request: what the client sent decides whether a retry is the same request. */
+  /** For a rebuilt request: the client's original body decides whether a retry is the same request. */
   sentAs({ bodyHash }: Pick<ClientRequest, "bodyHash">): this {
     this.#sentHash = bodyHash;
     return this;

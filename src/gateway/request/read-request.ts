@@ -94,7 +94,7 @@ export class BodyReading implements BodyLimit, Disposable {
   }
 }
 
-/** On another thread if it takes long. A shutdown waits for that like for any other work. */
+/** Checks a body, on another thread if it takes long. A shutdown waits for that like for any other work. */
 async function check(
   admitted: AdmittedCall,
   bytes: Uint8Array,
@@ -152,16 +152,14 @@ export interface BodyLimit {
   take(bytes: number): void;
 }
 
-/** An exchange, whose signal is made only where it is asked for. */
+/** An exchange whose signal is created only on first use. */
 type Ending = Pick<AbortController, "signal">;
 
 /**
- * The request's bytes, refused as soon as they are known to be too many: by the length the client announced, or,
- * where it announced none, while they come in. Until they are read here, they wait in the client's connection.
- *
- * Large ones are read piece by piece: room is taken for what has really come, not for what a client has announced.
- * They end up in shared memory, where other threads can look at them without a copy of their own.
- * The rest of one is not read once its exchange has ended.
+ * The request's bytes, rejected as soon as they are known to be too many: by the length the client announced or, if it
+ * announced none, while they arrive. Until they are read here, they wait in the client's connection. Large bodies are
+ * read piece by piece: memory is reserved for the bytes that have arrived, not for the announced length. They end up in
+ * shared memory, where other threads can read them without a copy. Reading stops once the exchange has ended.
  */
 export function readBody(
   request: ReadableRequest,
@@ -193,7 +191,10 @@ async function readPieces(
   }
 }
 
-/** A reader that is done once the signal fires: the pending read then reports the body's end, and the client can be answered. */
+/**
+ * A reader that stops once the signal fires: the pending read then reports the body's end, and the client can get a
+ * response.
+ */
 export function readerUntil(signal: AbortSignal, body: ReadableStream<Uint8Array>) {
   signal.throwIfAborted();
   const reader = body.getReader();
@@ -201,7 +202,7 @@ export function readerUntil(signal: AbortSignal, body: ReadableStream<Uint8Array
   return reader;
 }
 
-/** Returns how many bytes have come. */
+/** Returns the number of bytes received. */
 async function collect(
   request: ReadableRequest,
   limit: BodyLimit,

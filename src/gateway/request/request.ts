@@ -37,7 +37,7 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
   throw invalidRequest("Idempotency-Key must have 1 to 255 characters.", "Idempotency-Key");
 }
 
-/** Throws unless there is such a model, and it serves what it is asked for. */
+/** Throws unless the model exists and supports the requested use. */
 export function findModel(
   active: ActiveConfig,
   key: KeyRecord,
@@ -70,7 +70,10 @@ function notServed(id: string, { unpricedModels }: Settings): Error | undefined 
   return Object.assign(new Error(advice), { name: "model not served:", code: advice });
 }
 
-/** Models that the key can use, with names like this one. Of those that begin alike: comparing 250 names takes up to 10 ms. */
+/**
+ * Models that the key can use, with names like this one. Only names with the same beginning are compared: comparing 250
+ * names takes up to 10 ms.
+ */
 function namesLike(id: string, { catalog }: ActiveConfig, key: KeyRecord, use: ModelUse): readonly string[] {
   const isLike = ({ id: own, listed, serves }: ModelSettings) =>
     listed && serves.includes(use) && own.startsWith(id.slice(0, 3));
@@ -81,7 +84,7 @@ function namesLike(id: string, { catalog }: ActiveConfig, key: KeyRecord, use: M
   return nearestNames(id, names, maxNamed);
 }
 
-/** How many models an error suggests. Clients can see only there what a model serves. */
+/** Maximum number of models that an error suggests. Clients cannot see elsewhere which uses a model serves. */
 const maxNamed = 3;
 
 export function rejectForbidden({ catalog }: ActiveConfig, key: KeyRecord, model: ModelSettings): void {

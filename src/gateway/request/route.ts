@@ -14,21 +14,21 @@ import type { ClientRequest } from "./client-request.ts";
 import { labelExchange } from "./labels.ts";
 import { rejectForbidden } from "./request.ts";
 
-/** After reading: a valid request, and what becomes of the conversation that it belongs to. */
+/** After reading: a valid request, and the plan for the conversation that it belongs to. */
 export interface ReadRequest {
   readonly request: ClientRequest;
   readonly turn: TurnPlan;
-  /** The stored response, if its idempotency key was claimed to read it, and it was answered before. */
+  /** The stored response, if its idempotency key was claimed during reading, and was used before. */
   readonly replay: Replay | null;
 }
 
-/** What becomes of the turn of a conversation. */
+/** The plan for a turn of a conversation. */
 export interface TurnPlan {
-  /** What is kept of the response for a client that continues it; null if nothing is. */
+  /** How the response is stored for a client that continues it; null if it is not. */
   readonly keeping: TurnInMaking | null;
   /** Set if the response is the summary of a conversation. */
   readonly compaction: Compaction | null;
-  /** The provider itself is asked to compact the conversation, by a request of its own. */
+  /** The provider itself compacts the conversation, in a separate request. */
   readonly isCompactedUpstream: boolean;
   /** Set if the response outlives its connection. */
   readonly background: BackgroundRequest | null;
@@ -41,10 +41,10 @@ export const noTurn: TurnPlan = {
   background: null,
 };
 
-/** The stored answer to an idempotency key that was used before. */
+/** The stored response for an idempotency key that was used before. */
 export type Replay = Extract<ClaimResult, { kind: "replay" }>;
 
-/** After routing: the key may use the request's model, and the providers that may serve it are known. */
+/** After routing: the key can use the request's model, and the providers that can serve it are known. */
 export class RoutedCall extends AdmittedCall {
   readonly request: ClientRequest;
   readonly turn: TurnPlan;
@@ -113,11 +113,11 @@ export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings)
 /** The format that a request is in. */
 interface RequestFormat {
   readonly dialect: ClientDialectName;
-  /** Metered requests pass in formats of their own, whatever dialects their provider has. */
+  /** Metered requests use their own formats, with providers of any dialect. */
   readonly isMetered?: true;
 }
 
-/** Finds where the request may go: one that names stored resources goes to the provider that has them. */
+/** Finds the possible destinations of a request: one that names stored objects goes to the provider that has them. */
 export async function route(
   call: AdmittedCall,
   read: Pick<ReadRequest, "request" | "turn">,

@@ -2,10 +2,10 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { cutText } from "../../dialects/json/truncate-strings.ts";
 import { isGovernedAnywhere } from "../../dialects/names/governed-names.ts";
 
-/** The most characters of a string or a name, tried in turn until the result is small enough. */
+/** Maximum characters of a string or a name, tried in turn until the result is small enough. */
 const lengths = [1024, 256, 64];
 
-/** Strings that are direct members of the body may be ids or names that are looked up; none of those is longer. */
+/** Strings that are direct members of the body can be ids or names that are looked up, none of which is longer. */
 const maxOwnChars = 4096;
 
 /** Takes about ten milliseconds to parse. */

@@ -7,12 +7,12 @@ import type { StreamRelayer } from "./stream-relayer.ts";
 /** How long to wait for the usage event after the last text. */
 const restMs = 2000;
 
-/** The least time that a stream may be silent in the middle of a text. */
+/** Minimum time that a stream can be silent in the middle of a text. */
 const minSilenceMs = 25;
 
 const nothing = new Uint8Array(0);
 
-/** Whether the provider has reported what the answer costs. */
+/** Whether the provider has reported the response's usage. */
 function isUsageKnown({ meter }: StreamRelayer): boolean {
   return meter.usage !== null || meter.partialUsage?.isUpToDate === true;
 }
@@ -24,12 +24,15 @@ function mayReason({ deployment }: OpenedCall, { meter }: StreamRelayer): boolea
   return dialect !== undefined && reasons(targetOf(deployment, dialect));
 }
 
-/** How long to wait for the next event, which shows whether a text was the last. `longestGapMs`: between two pieces so far, or more. */
+/**
+ * How long to wait for the next event, which shows whether a text was the last. `longestGapMs`: the longest gap between
+ * two pieces so far.
+ */
 export function silenceMsOf(opened: OpenedCall, relayer: StreamRelayer, longestGapMs: number): number {
   return mayReason(opened, relayer) ? restMs : Math.max(minSilenceMs, 2 * longestGapMs);
 }
 
-/** What has been produced and not taken yet. */
+/** Amount of content that was produced so far. */
 function contentOf({ meter }: StreamRelayer): number {
   return meter.producedChars + meter.encryptedChars;
 }
@@ -45,7 +48,7 @@ export interface AbandonedStreamActions {
 
 interface AbandonedStreamOptions {
   readonly silenceMs: number;
-  /** What was read to its end is stored for a retry, so the usage alone does not suffice. */
+  /** The complete response is stored for a retry, so the usage is not sufficient. */
   readonly isKept: boolean;
   /** The provider bills all of it anyway, so it is read to its end. */
   readonly runsToEnd: boolean;
@@ -62,7 +65,7 @@ export class AbandonedStream {
   readonly #options: AbandonedStreamOptions;
   readonly #sinceMs = performance.now();
   #timer: ReturnType<typeof setTimeout> | null = null;
-  /** More content came after the client had disconnected, so that it has not seen the last. */
+  /** More content arrived after the client had disconnected, so the client has not seen the last of it. */
   #hasGoneOn = false;
   #isOver = false;
 
@@ -98,8 +101,8 @@ export class AbandonedStream {
   }
 
   /**
-   * Reads what has been received already, and what follows a text that has ended. `wasAwaited`: the first piece came after the client
-   * had disconnected. Rejects if the stream breaks off.
+   * Reads the bytes that were received already, and those that follow a finished text. `wasAwaited`: the first piece
+   * arrived after the client had disconnected. Rejects if the stream breaks off.
    */
   async read(first: Uint8Array | null, wasAwaited: boolean): Promise<void> {
     const relayer = this.#relayer;
@@ -131,7 +134,7 @@ export class AbandonedStream {
     return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.meter.hasEndedText);
   }
 
-  /** Nothing more has been received. */
+  /** Called when nothing more has been received. */
   #leaveOrWait(): void {
     const relayer = this.#relayer;
     if (!hasCharge(relayer) || this.#hasAll()) this.leave();
@@ -140,7 +143,7 @@ export class AbandonedStream {
     else this.#leaveAfter(this.#options.silenceMs);
   }
 
-  /** At most `restMs` after the client has disconnected. */
+  /** Stops at most `restMs` after the client has disconnected. */
   #leaveAfter(ms: number): void {
     this.#stopWaiting();
     const remainingMs = this.#sinceMs + restMs - performance.now();

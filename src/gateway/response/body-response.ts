@@ -15,7 +15,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 /** The runtime keeps its copy of a body for as long as a slow client takes, and this much at most for each. */
 const maxCopiedBytes = 64 * 1024;
 
-/** How much is written per event-loop iteration. */
+/** Bytes to write per event-loop iteration. */
 const maxWrittenBytes = 1024 * 1024;
 
 /** The head of a response with a body. */

@@ -6,7 +6,7 @@ import type { PendingResponse } from "./pending-response.ts";
 import { recordFailure } from "./record-response.ts";
 
 /**
- * A provider that fails and says what it has used is paid for it, before the client gets the error. Rejects with the
+ * Charges a failed response whose usage the provider reports, before the client gets the error. Rejects with the
  * failure. A stream that the client has begun to read is charged by its pump instead.
  */
 export async function chargeFailure(failing: FailingCall, error: unknown): Promise<never> {

@@ -19,7 +19,10 @@ import { readProviderResponse } from "./provider-response.ts";
 import type { ProviderResponse } from "./read-response.ts";
 import { recordResponse } from "./record-response.ts";
 
-/** Answers the client with a whole response, once its charge is durable. Rejects with the failure if there is none, once that is charged. */
+/**
+ * Sends the client a non-streaming response, once its charge is durable. If there is no response, rejects with the
+ * failure, once that is charged.
+ */
 export async function respondWhole(pending: PendingResponse): Promise<Response> {
   const { call, meter, asking } = pending;
   let whole: ProviderResponse;
@@ -44,16 +47,17 @@ export async function respondWhole(pending: PendingResponse): Promise<Response> 
 }
 
 /**
- * Throws when the client has disconnected and cannot retry for a whole response: it is not charged for what it will never
- * see. The runtime closes a connection on which a second request follows before the first is answered, so this is also
- * what becomes of pipelined requests. With an idempotency key the answer is charged and stored for the retry.
+ * Throws when the client has disconnected and cannot retry for a non-streaming response: it is not charged for a
+ * response that it will never see. This also ends pipelined requests, because the runtime closes a connection on which
+ * a second request arrives before the first has its response. With an idempotency key the response is charged and
+ * stored for the retry.
  */
 export function rejectUnreadable({ call: { exchange } }: Pick<PendingResponse, "call">): void {
   if (exchange.taken.claim !== null || !exchange.call.request.signal.aborted) return;
   throw new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
-/** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
+/** A translated response shows the charged usage, even if the provider reports none and it is counted here. */
 async function readClientResponse(pending: PendingResponse): Promise<ProviderResponse> {
   const { call, generation, meter } = pending;
   keepUpstreamContent(pending);
@@ -68,7 +72,10 @@ async function readClientResponse(pending: PendingResponse): Promise<ProviderRes
   return body === shown.body ? shown : { ...shown, body };
 }
 
-/** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */
+/**
+ * Records a provider's response to a translated request, before it is read and released. A stream is recorded as it
+ * arrives.
+ */
 function keepUpstreamContent({ call, opened }: PendingResponse): void {
   const { content } = call.exchange.taken;
   if (content?.hasUpstream !== true) return;
@@ -97,7 +104,7 @@ function wholeResponse(pending: PendingResponse, whole: ProviderResponse): Respo
   return bodyResponse(exchange, [whole.body], { headers });
 }
 
-/** A provider that does not stream answers a request for a stream in one piece. */
+/** Headers for a provider that does not stream, and returned one body to a request for a stream. */
 function contentHeaders({ generation }: PendingResponse): Readonly<Record<string, string>> {
   return generation.stream ? streamHeaders : jsonHeaders;
 }

@@ -6,7 +6,7 @@ export class ClientStream {
   #blockedSinceMs = Number.POSITIVE_INFINITY;
   #hasWrittenPiece = false;
   #hasWritten = false;
-  /** When a piece of the answer was written, as of the last `noteWrites`. */
+  /** When a piece of the response was written, as of the last `noteWrites`. */
   lastPieceMs: number;
   /** When a piece or a heartbeat was written, as of the last `noteWrites`. */
   lastWriteMs: number;
@@ -37,7 +37,7 @@ export class ClientStream {
     return this.#controller !== null;
   }
 
-  /** Writes a piece of the answer. Undefined when it went out at once. */
+  /** Writes a piece of the response. Undefined if it was sent at once. */
   send(piece: Piece): Promise<void> | undefined {
     this.#hasWrittenPiece = true;
     return this.#write(piece);
@@ -56,7 +56,7 @@ export class ClientStream {
     return this.#untilRead(written);
   }
 
-  /** From now on writes do not wait for the client. What was written still reaches a client that reads. */
+  /** From now on writes do not wait for the client. Written bytes still reach a client that reads. */
   giveUpWaiting(): void {
     this.#isGivenUp = true;
     this.#stopWaiting?.();

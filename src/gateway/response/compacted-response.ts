@@ -22,7 +22,7 @@ import { storedDialect } from "../turns/stored-dialect.ts";
 import type { ProviderResponse } from "./read-response.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
+/** The conversation's summary in a response, encrypted as an item. Throws if there is none. */
 function compactedBy(
   { context, seal }: Compaction,
   answer: Piece,
@@ -36,7 +36,7 @@ function compactedBy(
   return { item: compactionItem(context.itemId, seal(summary)), usage: usageOf(summarised) };
 }
 
-/** The answer that a client gets for a whole answer with a summary. */
+/** The client's response, from a non-streaming response with a summary. */
 export function compactedWhole(
   compaction: Compaction,
   whole: ProviderResponse,

@@ -1,6 +1,9 @@
 import type { ClientCall } from "../exchange/client-call.ts";
 
-/** Resolves when the client's connection is gone. Bytes that end properly would be taken for the whole. */
+/**
+ * Closes the client's connection, and resolves when it is gone. Otherwise the client would take the bytes for a
+ * complete response.
+ */
 export function cutOff(call: ClientCall): Promise<void> {
   const { signal } = call.request;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -12,8 +12,8 @@ import { commonHeaders, droppedHeader } from "./headers.ts";
 import { streamHeaders } from "./pending-response.ts";
 
 /**
- * Lets a stream begin if no provider begins to answer soon. To be disposed of when one has: its pump is watched by then, so that the
- * watchdog's timer is not stopped between.
+ * Starts a stream early if no provider responds soon. Dispose of it after a provider has: its pump is watched by then,
+ * so the watchdog's timer keeps running in between.
  */
 export function watchSilence(asking: GenerationCall): Disposable | undefined {
   const { gateway, exchange } = asking.call;
@@ -25,9 +25,9 @@ export function watchSilence(asking: GenerationCall): Disposable | undefined {
 }
 
 /**
- * A stream whose provider has not begun to answer. After `server.heartbeat` of silence its head leaves and heartbeats follow,
- * while the attempts go on: a server with one slot says nothing until it is free, and a proxy would cut off the client meanwhile.
- * A stream, a whole body or an error then continues the same response.
+ * A stream whose provider has not begun to respond. After `server.heartbeat` of silence its head is sent and heartbeats
+ * follow, while the attempts continue: a server with one slot sends nothing until it is free, and a proxy would
+ * disconnect the client meanwhile. A stream, a complete body or an error then continues the same response.
  */
 export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
   readonly #asking: GenerationCall;
@@ -37,7 +37,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
   #controller: DirectController | null = null;
   #source: StreamSource | null = null;
   #isCancelled = false;
-  /** What the head says of dropped fields. */
+  /** Dropped fields that the head announces. */
   #announced: string | undefined;
 
   constructor(asking: GenerationCall, heartbeatMs: number, nowMs: number) {
@@ -76,7 +76,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
     this.#source?.cancel();
   }
 
-  /** The answer that was awaited: a stream has followed by itself, and anything else is written as it is. */
+  /** Continues with the awaited response: a stream continues by itself, and anything else is written unchanged. */
   async end(response: Response): Promise<void> {
     if (this.#source !== null) return;
     const body = await response.bytes();
@@ -125,7 +125,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
     this.#write(clientDialect(this.#asking.clientDialect).heartbeat(false, 0));
   }
 
-  /** Not awaited: if the client has disconnected, its request says so. */
+  /** Not awaited: if the client has disconnected, its request reports this. */
   #write(piece: Piece): void {
     if (this.#isCancelled) return;
     Promise.resolve(this.#controller?.write(piece)).catch(() => this.cancel());

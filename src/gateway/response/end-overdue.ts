@@ -1,10 +1,10 @@
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/** How long a complete answer may go without its end of stream; longer while usage may still follow. */
+/** How long a complete response can wait for its end of stream; longer while usage may still follow. */
 const overdueMs = 1000;
 const overdueWithoutUsageMs = 5000;
 
-/** Whether a provider has gone silent after a complete answer. Some servers never close the stream. */
+/** Whether a provider has gone silent after a complete response. Some servers never close the stream. */
 export function isEndOverdue(
   { meter, isComplete }: Pick<StreamRelayer, "meter" | "isComplete">,
   silenceMs: number,

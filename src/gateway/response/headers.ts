@@ -7,7 +7,7 @@ import type { CostMeter, ShownCharge } from "../charge/cost-meter.ts";
 import { contentHeader } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 
-/** What is read with a key is this key's, and of this moment: no cache between may answer another caller with it. */
+/** Responses to a key depend on the key and the time, so no cache may reuse them for other callers. */
 const notShared = { "cache-control": "no-store", vary: "authorization, x-api-key" } as const;
 
 /** On every response: its id, and the key's rate limits. */
@@ -35,7 +35,7 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   return headers;
 }
 
-/** The model that runs in place of the requested one: a fallback is known once it answers. */
+/** The model that runs in place of the requested one; a fallback is known only when it responds. */
 function servedInstead({ taken, fallback, steppedDown, model }: Exchange): ModelSettings | null {
   if (taken.answer !== null && fallback !== null) return fallback;
   return steppedDown === null ? null : model;
@@ -66,7 +66,7 @@ function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?");
 }
 
-/** What a call has cost and what is left, in credits or tokens. */
+/** The cost of a call and the remaining amount, in credits or tokens. */
 export function addCostHeaders(
   headers: Record<string, string>,
   { key, remaining }: CostMeter,
@@ -81,7 +81,7 @@ export function addCostHeaders(
   else headers["x-ratelimit-remaining-tokens"] = String(remaining);
 }
 
-/** The cost as one comment before a stream's end, for clients that asked for it. */
+/** The cost as a comment before a stream's end, for clients that requested it. */
 export function costComment(exchange: Exchange, key: KeyRecord): string {
   const wantsCost = exchange.call.request.headers.get("x-sluice-cost") === "comment";
   return wantsCost ? `: x-sluice-cost: ${costText(exchange.charged, key)}\n\n` : "";

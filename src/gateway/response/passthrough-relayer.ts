@@ -16,13 +16,13 @@ import type { StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;
-  /** The client did not ask for the usage chunk that the gateway asked the provider for. */
+  /** The client did not request the usage chunk that the gateway requested from the provider. */
   readonly hideUsage: boolean;
   readonly requestId: string;
   readonly model: string;
   readonly atSeconds: number;
   readonly isStored?: boolean;
-  /** Given if the response is kept, or read for its summary. */
+  /** Set if the response is stored, or read for its summary. */
   readonly streamed?: StreamedItems | undefined;
   /** Reads events that are not the dialect's own. */
   readonly reader?: StreamReader;
@@ -34,7 +34,7 @@ type EventAction = "forward" | "drop" | "hold" | "stop";
 const nothing = new Uint8Array(0);
 const blankLine = Buffer.from("\n\n");
 
-/** An event that is parsed elsewhere, and the bytes that it and what is behind it came in. */
+/** An event that is parsed on another thread, and the received bytes that contain it and what follows. */
 interface LargeEvent {
   readonly frame: SseFrame;
   readonly bytes: Uint8Array;
@@ -160,7 +160,7 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.meter.isComplete && this.#reader.missingEnd !== null;
   }
 
-  /** The provider's bytes stay as they are. */
+  /** The provider's bytes stay unchanged. */
   showUsage(): void {}
 
   terminal(): Piece {

@@ -35,7 +35,7 @@ export interface PendingResponse extends Delivery {
   readonly attempt: Attempt;
 }
 
-/** What the gateway learns from a response besides its content. */
+/** The gateway's findings in a response besides its content. */
 export interface ResponseFacts {
   /** Ids of the provider's resources. */
   readonly issued: readonly string[];
@@ -43,7 +43,7 @@ export interface ResponseFacts {
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
   readonly streamed?: StreamedItems | undefined;
-  /** The ids in a whole response that can be stored as it is. */
+  /** The ids in a non-streaming response that can be stored unchanged. */
   readonly endedIds?: EndedIds | null | undefined;
 }
 
@@ -62,8 +62,8 @@ export async function recordFacts(pending: Delivery, facts: ResponseFacts, answe
 }
 
 /**
- * An answer, or what ends its stream, with what a provider does not know of it: the conversation that it belongs to, and the id that a
- * response in the background has. Text that was written here has the first already. What takes long is done on another thread.
+ * A response, or the end of its stream, with fields that a provider does not know: its conversation, and the id of a
+ * background response. Text that was written here already has the conversation. Slow work is done on another thread.
  */
 export async function asCreated({ call }: Delivery, answer: Piece): Promise<Piece> {
   const { keeping, background } = call.turn;

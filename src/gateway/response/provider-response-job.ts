@@ -25,7 +25,7 @@ interface ResponseResult {
   readonly extras: ReportedExtras | null;
 }
 
-/** Reads a provider's whole answer, and translates it where the client speaks another dialect. */
+/** Reads a provider's non-streaming response, and translates it if the client speaks another dialect. */
 export const responseJob: Job<ResponseInput, ResponseResult> = { name: "answer", run: readAnswer };
 
 function readAnswer({ bytes, form, context, shown }: ResponseInput): ResponseResult {

@@ -44,7 +44,7 @@ async function readVeryLarge(
   return readLarge(largeBodies, bytes, form, attempt, null);
 }
 
-/** On another thread: what a provider sends must not hold up other clients either. */
+/** Reads on another thread: a provider's large response must not delay other clients. */
 async function readLarge(
   largeBodies: LargeBodies,
   bytes: Uint8Array,
@@ -68,7 +68,7 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
+ * For a provider that streams although the request did not. Stops at the stream's proper end: the provider may keep the
  * connection open after it.
  */
 async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): Promise<ProviderResponse> {

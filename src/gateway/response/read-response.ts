@@ -8,41 +8,41 @@ import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
 
-/** A provider's whole answer, as the client will read it. */
+/** A provider's non-streaming response in the client's form. */
 export interface ProviderResponse {
   readonly body: Uint8Array | string;
   readonly usage: ReportedUsage | null;
   /** The text produced, for a local count; only used if the provider reported no usage. */
   produced(): string;
-  /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
+  /** Ids of the provider's objects that the client learns. A translated response has its own ids. */
   readonly issued: readonly string[];
-  /** The ids in a response that can be stored as it is; null or absent if it has to be read again for that. */
+  /** The ids in a response that can be stored unchanged; null or absent if it has to be read again for that. */
   readonly endedIds?: EndedIds | null | undefined;
-  /** What the provider reports in addition to tokens. */
+  /** Usage that the provider reports in addition to tokens. */
   readonly extras: ReportedExtras | null;
-  /** Returns this answer with another usage for the client to see. Absent where the provider's bytes pass through. */
+  /** Returns this response with a different usage for the client. Absent if the provider's bytes pass through. */
   showing?(usage: Usage): ProviderResponse | Promise<ProviderResponse>;
 }
 
-/** An answer that was read on this thread. */
+/** A response that was read on this thread. */
 interface ReadResponse extends ProviderResponse {
   showing?(usage: Usage): ProviderResponse;
 }
 
-/** How a whole answer is to be read. Plain data, because large answers are read on another thread. */
+/** How to read a non-streaming response. Plain data, because large responses are read on another thread. */
 export interface ResponseForm {
   readonly dialect: ProviderDialectName;
   /** The client speaks another dialect. */
   readonly isTranslated: boolean;
-  /** The client asked for a stream, and the provider does not stream. */
+  /** The client requested a stream, and the provider does not stream. */
   readonly asStream: boolean;
-  /** The provider was asked to store the answer. */
+  /** The provider was asked to store the response. */
   readonly isStored: boolean;
 }
 
 const nothingIssued: readonly string[] = [];
 
-/** Makes the translation of an answer, where its bytes cannot pass through. */
+/** Creates the translation of a response, if its bytes cannot pass through. */
 interface Reader {
   reread(): Translation;
 }
@@ -101,8 +101,8 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
 }
 
 /**
- * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
- * large answers have not been found before.
+ * Rejects an error with status 200, and any other body that is not a response; a translation does so by itself. Only
+ * errors of large responses reach this point.
  */
 function rejectOtherBodies(body: JsonObject, { output, failureIn }: Passthrough): void {
   const failure = failureIn(body);

@@ -5,7 +5,7 @@ import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts"
 import { type Delivery, recordFacts } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
-/** How often what was produced is journaled while a stream runs. */
+/** Interval for journaling a running stream's output. */
 const progressEveryMs = 500;
 
 /** Produced text that is not counted yet is part of a stream's memory; beyond this it is taken early. */
@@ -46,8 +46,9 @@ export class StreamCost {
   }
 
   /**
-   * By the watchdog's clock and not per chunk: most streams end before their text has to be counted at all. Of a thousand that began
-   * together, each tick counts some, because to count all of them would hold up every other.
+   * Driven by the watchdog's clock and not per chunk: most streams end before their text has to be counted at all. If a
+   * thousand begin together, each tick counts some of them, because counting all of them would delay every other
+   * stream.
    */
   journalIfDue(nowMs: number): void {
     this.#nextProgressMs ??= nowMs + progressEveryMs * Math.random();

@@ -9,9 +9,9 @@ import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 /** Reads what follows the end of a stream. */
 type ReadTrailing = (take: (piece: Piece) => void) => Promise<void>;
 
-/** What is kept of a stream for a retry with the same idempotency key; nothing without one. */
+/** The part of a stream that is stored for a retry with the same idempotency key; nothing without one. */
 export class StreamRecording {
-  /** What the settle stores; null until the stream has ended. */
+  /** Stored by the settle; null until the stream has ended. */
   stored: StoredResponse | null = null;
   readonly #recorder: ResponseRecorder | null;
 
@@ -38,10 +38,13 @@ export class StreamRecording {
   }
 }
 
-/** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
+/** How long bytes can follow the proper end. Reading them makes the provider's connection reusable. */
 export const trailingMs = 1000;
 
-/** How many trailing bytes are read. A recorded stream keeps them until it is settled, so they count toward its memory. */
+/**
+ * Maximum number of trailing bytes to read. A recorded stream keeps them until it is settled, so they count toward its
+ * memory.
+ */
 const maxTrailingBytes = 64 * 1024;
 
 /**
@@ -69,8 +72,8 @@ export async function readTrailing(
 }
 
 /**
- * Returns the pieces that end a stream, with the usage that is charged. They are recorded, and what can be continued of the response
- * is ready to be stored.
+ * Returns the pieces that end a stream, with the usage that is charged. They are recorded, and the continuable part of
+ * the response is ready to be stored.
  */
 export async function takeEnd(
   pending: Delivery,

@@ -19,7 +19,7 @@ import { readTrailing, StreamRecording, takeEnd, trailingMs } from "./stream-end
 import { streamPacer } from "./stream-pacer.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/** How many bytes of a stream are relayed before others are. A provider on a fast network could send without end. */
+/** Bytes of a stream to relay before others get their turn. A provider on a fast network could send without end. */
 const maxBytesPerTurn = 32 * 1024;
 
 /**
@@ -37,8 +37,8 @@ export class StreamPump implements GuardedStream, StreamSource {
   readonly #client: ClientStream;
   readonly #cost: StreamCost;
   /**
-   * `left`: the client is gone, and what follows is read for its usage, or kept for a retry if the provider bills all of it.
-   * `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written.
+   * `left`: the client is gone, and the rest is read for its usage, or stored for a retry if the provider bills all of
+   * it. `ending`: it is being settled, and its last bytes are sent. `over`: nothing more is written.
    */
   #state: "streaming" | "left" | "ending" | "over" = "streaming";
   #isPumping = false;
@@ -46,9 +46,9 @@ export class StreamPump implements GuardedStream, StreamSource {
   #interruptedBy: GatewayError | null = null;
   /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
   #blocked: Promise<void> | undefined;
-  /** A chunk that is relayed in a turn of its own. */
+  /** A chunk that is relayed in a separate event-loop iteration. */
   #waiting: Uint8Array | null = null;
-  /** The provider was silent for too long after a complete answer, and its call was ended. */
+  /** The provider was silent for too long after a complete response, and its call was ended. */
   #isOverdue = false;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
@@ -84,8 +84,9 @@ export class StreamPump implements GuardedStream, StreamSource {
   }
 
   /**
-   * Whatever has arrived is written before anything is awaited: Bun then sends the response's head together with it,
-   * and not in ten packets of its own. A later chunk that is there already is not awaited either: 0.1 µs each.
+   * Bytes that have arrived are written before anything is awaited: Bun then sends the response's head together with
+   * them, and not in ten separate packets. A later chunk that has already arrived is not awaited either, which saves
+   * 0.1 µs each.
    */
   async #pump(): Promise<void> {
     const relayer = this.#relayer;
@@ -166,7 +167,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     return true;
   }
 
-  /** The provider has fallen silent after a complete answer. */
+  /** Called when the provider has fallen silent after a complete response. */
   async #endComplete(): Promise<void> {
     try {
       await this.#endBody();
@@ -221,7 +222,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     return this.#state === "streaming" && this.#client.isBlocked(this.#monotonicMs());
   }
 
-  /** Called by the watchdog, which serves other streams too: what fails here ends this one alone. */
+  /** Called by the watchdog, which serves other streams too: a failure here ends only this stream. */
   check(nowMs: number): void {
     try {
       this.#lookAfter(nowMs);
@@ -275,7 +276,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#opened.abort();
   }
 
-  /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
+  /** Output so far is charged, and no usage record is written. Once the end is being settled, it counts as read. */
   cancel(): void {
     if (this.#left !== null) return;
     if (this.#state !== "streaming") {
@@ -317,7 +318,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     }
   }
 
-  /** Reports the error in-band if possible, and ends the exchange whatever else fails. */
+  /** Reports the error in-band if possible, and ends the exchange even if other steps fail. */
   async #fail(thrown: unknown): Promise<void> {
     if (this.#state === "over") return;
     this.#state = "ending";

@@ -8,15 +8,15 @@ import type { Piece } from "../exchange/client-call.ts";
 import type { ResponseFacts } from "./pending-response.ts";
 
 /**
- * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know
- * which. `push` and `end` never return the pieces that end the client's stream: those come from `terminal`, after the
- * charge is committed.
+ * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) does not depend
+ * on which. `push` and `end` never return the pieces that end the client's stream: those come from `terminal`, after
+ * the charge is committed.
  */
 export interface StreamRelayer {
   /** The pieces are not events: nothing can be inserted between them, and only closing the connection reports a failure. */
   readonly isRaw?: true;
   /**
-   * What is known of the provider's stream from reading it. A failure is there and not thrown, because whatever came before it, even in
+   * The state of the provider's stream. A failure is stored there and not thrown, because everything before it, even in
    * the same chunk, is delivered and charged.
    */
   readonly meter: StreamMeter;
@@ -30,8 +30,9 @@ export interface StreamRelayer {
    */
   readonly isCollecting: boolean;
   /**
-   * The data of an event that would take long to parse. Nothing behind it has been read, and nothing may be pushed before
-   * `resume` was called with what it says; that returns what may leave now. There may be another one then.
+   * The data of an event that would take long to parse. Nothing after it has been read, and nothing may be pushed
+   * before `resume` was called with its parsed form, which returns the pieces that can be sent now. Another large event
+   * may follow.
    */
   readonly largeEvent: string | null;
   resume(parsed: ParsedEvent): Piece;

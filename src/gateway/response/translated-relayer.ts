@@ -27,7 +27,7 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.meter;
   }
 
-  /** Ignores whatever follows the proper end. */
+  /** Ignores bytes after the proper end. */
   push(chunk: Uint8Array): string {
     if (this.ended) return "";
     return this.#advance("", chunk);
@@ -69,8 +69,8 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   /**
-   * Reads the frames that are there, up to a large one. One that comes after much text is taken for large, too: it may end an
-   * answer, and that repeats all of it.
+   * Reads the received frames, up to a large one. A frame after much text counts as large, too: it may end a response,
+   * and then repeats all of it.
    */
   #advance(written: string, chunk: Uint8Array | null = null): string {
     let text = written;

@@ -6,14 +6,14 @@ import { scanObject } from "../../dialects/json/json-spans.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
 import type { Job } from "../body-worker/job.ts";
 
-/** A frame that asks for a response. */
+/** A frame that requests a response. */
 export interface CreateFrame {
   readonly kind: "create";
   /** Null for the default stream. */
   readonly streamId: string | null;
   /** The response that it continues, if any. */
   readonly parentId: string | null;
-  /** It is only to be remembered, for the request that continues it. */
+  /** It is only remembered, for the request that continues it. */
   readonly isWarmUp: boolean;
   /** The body that POST takes. */
   readonly body: Uint8Array;
@@ -21,7 +21,7 @@ export interface CreateFrame {
 
 const streamNames = /^[\w.-]{1,256}$/;
 
-/** What a socket adds to the body of a request, and what means nothing on one. */
+/** Changes to a request's body on a socket: members to add, and members without a meaning there. */
 const socketChanges = {
   type: undefined,
   stream_id: undefined,
@@ -32,10 +32,10 @@ const socketChanges = {
 
 const readNames = [...Object.keys(socketChanges), "previous_response_id", "input"];
 
-/** What a frame asks for. Plain data, because large ones are read on another thread. */
+/** The parsed contents of a frame. Plain data, because large frames are read on another thread. */
 export type SocketFrame = CreateFrame | OtherEvent | FrameProblem;
 
-/** An event that asks for no response, and the answer to it. */
+/** An event that requests no response, and the reply to it. */
 export interface OtherEvent {
   readonly kind: "other";
   readonly answer: string;
@@ -127,7 +127,7 @@ function returnable(input = "null"): string {
   return input;
 }
 
-/** Returns the input to the client, which may send it as a request of its own. */
+/** Returns the input to the client, which can send it as a separate request. */
 function steerFailed(parentId: Json = null, input: string): string {
   const error = {
     code: "steering_not_supported",

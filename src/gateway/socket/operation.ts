@@ -10,7 +10,7 @@ import { storedDialect } from "../turns/stored-dialect.ts";
 
 const { route, errorFormat, operation } = clientDialect(storedDialect);
 
-/** The handshake alone. Each response on the socket is an exchange of its own. */
+/** Only the handshake. Each response on the socket is a separate exchange. */
 export const webSocketOperation: ServedOperation = {
   method: "GET",
   path: route.path,
@@ -67,7 +67,7 @@ function tooManySockets({ maxConnections }: WebSocketSettings): GatewayError {
   return new GatewayError("service_unavailable", message);
 }
 
-/** Browsers let any page open a WebSocket, and say which page it was. */
+/** Browsers let any page open a WebSocket, and send the page's origin. */
 function rejectForeignOrigin(origin: string | null, allowed: readonly string[]): void {
   if (origin === null || allowed.includes(origin) || allowed.includes("*")) return;
   throw new GatewayError(

@@ -13,8 +13,8 @@ import { streamHeaders } from "../response/pending-response.ts";
 import { storedDialect } from "../turns/stored-dialect.ts";
 
 /**
- * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is
- * nothing to charge, and nothing is stored.
+ * `generate: false`: the request is checked and remembered for the one that continues it. No provider is called, so
+ * there is nothing to charge, and nothing is stored.
  */
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admitWarmUp(gateway, exchange);

@@ -1,6 +1,6 @@
-/** What a response in the background is known by. */
+/** Identifies a background response. */
 export interface BackgroundPlan {
-  /** The response's id, which its client knows before a provider answers. */
+  /** The response's id, which its client gets before a provider responds. */
   readonly id: string;
   /** The client reads its events, now or later. */
   readonly isStreamed: boolean;

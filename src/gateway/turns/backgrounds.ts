@@ -13,9 +13,9 @@ export interface RunningBackground {
   cancel(): void;
 }
 
-/** After the last text, what follows of a cancelled stream is read for its usage. */
+/** How long the rest of a cancelled stream is read for its usage, after the last text. */
 const cancelMs = 5000;
-/** How long events are kept after the end. */
+/** How long events are stored after the end. */
 const keptMs = 3_600_000;
 
 /** Events that another process adds are seen this late, and cancellations. */
@@ -29,13 +29,13 @@ interface BackgroundsOptions {
   node(): number;
 }
 
-/** Responses in the background, whichever process runs them. */
+/** Background responses of all processes. */
 export class Backgrounds {
   readonly store: Store;
   readonly onError: BackgroundsOptions["onError"];
   readonly #node: () => number;
   readonly #running = new Map<string, RunningBackground>();
-  /** By key; each before it is stored, so that no key gets more than it may have. */
+  /** Ids by key, added before they are stored, so that no key exceeds its maximum. */
   readonly #ids = new Map<string, Set<string>>();
 
   constructor({ store, node, onError }: BackgroundsOptions) {
@@ -52,7 +52,7 @@ export class Backgrounds {
     return this.#running.size;
   }
 
-  /** Takes a place for a new one, which `remove` gives back. Throws if the key has too many. */
+  /** Reserves a slot for a new one, which `remove` returns. Throws if the key has too many. */
   async enter(keyId: string, id: string, max: number): Promise<void> {
     const elsewhere =
       this.store.nodes === null ? 0 : await this.store.background.countElsewhere(keyId, this.node);
@@ -66,7 +66,7 @@ export class Backgrounds {
     this.#running.set(run.id, run);
   }
 
-  /** It has ended, and only that is still to be stored. */
+  /** Called when it has ended, and only has to be stored. */
   leave(keyId: string, id: string): void {
     const ids = this.#ids.get(keyId);
     ids?.delete(id);
@@ -78,7 +78,7 @@ export class Backgrounds {
     this.#running.delete(id);
   }
 
-  /** As if it had never been begun, if anything of it was stored. */
+  /** Undoes its start, if any of it was stored. */
   async forget(keyId: string, id: string, nowMs: number): Promise<void> {
     try {
       await this.delete(keyId, id, nowMs);
@@ -91,7 +91,7 @@ export class Backgrounds {
     return this.#running.get(id) ?? null;
   }
 
-  /** Resolves when more of it can be read than now: at once if this process runs it, else it has to be looked for. */
+  /** Resolves when more of it can be read than now: at once if this process runs it, otherwise after a poll. */
   changed(id: string): Promise<void> {
     return this.running(id)?.changed() ?? Bun.sleep(pollMs);
   }
@@ -122,7 +122,7 @@ export class Backgrounds {
     await this.store.background.prune(nowMs - keptMs);
   }
 
-  /** Cancels what another process was asked to cancel. */
+  /** Cancels responses whose cancellation was requested at another process. */
   async cancelRequested(): Promise<void> {
     if (this.store.nodes === null || this.#running.size === 0) return;
     for (const id of await this.store.background.cancelledOn(this.node)) this.running(id)?.cancel();

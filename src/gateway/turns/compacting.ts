@@ -1,10 +1,10 @@
 import type { CompactionContext } from "../../dialects/openai-responses/client/compaction.ts";
 import type { NamingField, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
-/** What a model is given, as items. */
+/** The model's input, as items. */
 export interface Conversation {
   readonly items: readonly TurnItem[];
-  /** How many of them were stored; the others the client has sent. */
+  /** Number of stored items; the client sent the others. */
   readonly stored: number;
   /** The member of the request that names where they were. */
   readonly naming: NamingField;
@@ -12,16 +12,16 @@ export interface Conversation {
   readonly isWhole: boolean;
 }
 
-/** How an error names one of its items. */
+/** The path of an item in error messages. */
 export function pathOfItem({ stored, naming }: Conversation, place: number): string {
   return place < stored ? naming : `input[${place - stored}]`;
 }
 
-/** A conversation that is being summarised, and how its summary is answered with. */
+/** A conversation that is being summarized, and the form of the response with its summary. */
 export interface Compaction {
-  /** As the whole answer of the route that only compacts, or as a response whose output it is. */
+  /** `route`: the whole response of the route that only compacts. `response`: a response with it as its output. */
   readonly form: "route" | "response";
-  /** What is kept of the conversation in addition to its summary. */
+  /** Items of the conversation that are kept in addition to its summary. */
   readonly kept: readonly TurnItem[];
   readonly context: CompactionContext;
   seal(summary: string): string;

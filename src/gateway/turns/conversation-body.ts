@@ -20,9 +20,9 @@ export interface ConversationPlan {
   readonly kept: ConversationLayout;
   readonly ahead: readonly TurnItem[];
   readonly end: readonly TurnItem[];
-  /** How many bytes it writes. */
+  /** Number of bytes that are written. */
   readonly bytes: number;
-  /** How many the conversation has then. */
+  /** Size of the conversation after the change, in bytes. */
   readonly allBytes: number;
 }
 
@@ -32,7 +32,9 @@ const lengthBytes = 4;
 const frameBytes = 2 * lengthBytes;
 const fixedBytes = 1 + lengthBytes;
 
-/** The most bytes of items in the end, which is written again whenever the conversation changes. Longer ones go to the parts. */
+/**
+ * Maximum bytes of items in the end, which is rewritten whenever the conversation changes. Longer ones go to the parts.
+ */
 const maxEndBytes = 32 * 1024;
 
 const nothing: ConversationLayout = { recording: null, frames: [], ahead: [] };
@@ -58,7 +60,7 @@ export function planWhole(conversation: ChangedConversation): ConversationPlan {
   return planConversation({ ...conversation, layout: undefined });
 }
 
-/** Writes what comes before the end. The rest is for the row. */
+/** Writes the parts before the end. The end is for the row. */
 export async function writtenConversation(
   { id, head }: ChangedConversation,
   { kept, ahead, end }: ConversationPlan,
@@ -84,7 +86,7 @@ function* marked(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   yield* pieces;
 }
 
-/** What a frame is sealed for: it means nothing in another place, nor without those before it. */
+/** The encryption context of a frame: it is invalid in another place, or without the frames before it. */
 function aheadContext(id: string, before: readonly ItemFrame[]): string {
   return `${id}#ahead#${itemsOf(before)}`;
 }
@@ -147,7 +149,10 @@ export async function readConversation(stored: StoredTurn, key: Uint8Array | nul
   return key === null || isSealed ? { ...conversation, layout: { ...layout, ahead } } : conversation;
 }
 
-/** Its head and the newest items, of its row alone; null if all of it must be read for that, or it was sealed with another key. */
+/**
+ * Its head and the newest items, from its row alone; null if this needs all of it, or it was encrypted with another
+ * key.
+ */
 export function readEnd(stored: StoredTurn, key: Uint8Array | null): Promise<FramedTurn | null> {
   return openEnd(stored, stored.bytes - stored.body.length, key);
 }
@@ -165,7 +170,7 @@ async function openEnd(
   return content && { no, id, parentId, isStored: true, ...content, layout };
 }
 
-/** As earlier builds wrote it, in one piece. */
+/** Reads the format of earlier builds, in one piece. */
 async function readEarlier(
   { no, id, parentId, body }: StoredTurn,
   key: Uint8Array | null,

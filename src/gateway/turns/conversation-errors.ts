@@ -17,7 +17,7 @@ export function tooManyReferenced(maxTurns: number): Error {
   return invalidRequest(message, "input");
 }
 
-/** Items are found in whole responses, and all of those would be in memory. */
+/** Items are found by reading whole responses, which would all be in memory. */
 export function tooMuchReferenced(maxBytes: number): Error {
   const message = `\`input\` refers to stored responses of more than ${maxBytes} bytes, the maximum per request. Send the items themselves.`;
   return invalidRequest(message, "input");

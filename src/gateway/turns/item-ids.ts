@@ -14,15 +14,16 @@ const timeChars = 8;
 const placeChars = 6;
 const groupChars = 16;
 
-/** The most items with their own ids that can be found of one turn: the newest. */
+/** Maximum items with their own ids that can be found in one turn: the newest. */
 const maxListed = 2000;
 
 const usualResponseId = /^resp_([0-9a-zA-Z]{1,64})$/;
 const idInGroup = /^item_([0-9a-zA-Z]{1,64})_[0-9a-z]{6}$/;
 
 /**
- * What the ids of a turn's items begin with that have none of their own: most often the id of the response. Such a turn is found by its id,
- * and needs no row for its items (26 → 21 µs for a turn on SQLite). Null if the id has no usual form.
+ * The common beginning of the ids of a turn's items that have no id of their own: usually the id of the response. Such
+ * a turn is found by its id, and needs no row for its items (26 → 21 µs for a turn on SQLite). Null if the id has an
+ * unusual form.
  */
 function groupOfResponse(responseId: string): string | null {
   const [, rest] = usualResponseId.exec(responseId) ?? [];
@@ -35,13 +36,16 @@ export function responseOfItem(itemId: string): string | null {
   return rest === undefined ? null : `resp_${rest}`;
 }
 
-/** The group of a turn's items that have no id, if it has to be stored; null if the id of the response says it, or all have ids. */
+/**
+ * The group of a turn's items without an id, if it has to be stored; null if the response's id determines it, or all
+ * have ids.
+ */
 export function ownGroupOf(responseId: string, items: readonly Pick<TurnItem, "id">[]): string | null {
   const needsGroup = !usualResponseId.test(responseId) && items.some(({ id }) => id === null);
   return needsGroup ? newGroup() : null;
 }
 
-/** With ids for the items of a turn's input that have none. `group` is null if none was stored. */
+/** Adds ids to the items of a turn's input that have none. `group` is null if none was stored. */
 export function identifiedInput(
   responseId: string,
   items: readonly TurnItem[],
@@ -51,13 +55,13 @@ export function identifiedInput(
   return known === null ? items : withMintedIds(items, known);
 }
 
-/** A group of its own, which begins with the time, as OpenAI's ids do (see `idKey`). */
+/** A new group, which begins with the time, like OpenAI's ids (see `idKey`). */
 export function newGroup(): string {
   const time = Date.now().toString(36).padStart(timeChars, "0");
   return mintedPrefix + time + newId("").slice(-(groupChars - timeChars));
 }
 
-/** With ids for the items that have none, by their places. */
+/** Adds ids to the items that have none, by their positions. */
 function withMintedIds(items: readonly TurnItem[], group: string): readonly TurnItem[] {
   return items.map((item, place) => (item.id === null ? { ...item, id: mintedId(group, place) } : item));
 }
@@ -83,7 +87,7 @@ export function withoutMinted(item: TurnItem): TurnItem {
   return isMinted(item) ? { ...item, raw: patchMembers(item.raw, { id: undefined }) } : item;
 }
 
-/** In characters. Encoded in a path, one can take nine. */
+/** In characters. Encoded in a path, one character can take nine. */
 const maxIdLength = 512;
 
 /** Whether clients can request the item by its id, which must then be a valid path segment. */
@@ -115,7 +119,7 @@ export function keysOf(
   return [...ids].slice(0, maxListed).map(idKey);
 }
 
-/** The ids of those that have one. */
+/** The ids of the items that have one. */
 export function idsOf(items: readonly TurnItem[]): readonly string[] {
   return items.flatMap(({ id }) => id ?? []);
 }

@@ -5,14 +5,14 @@ import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { readConversation } from "./conversation-body.ts";
 import { type KeptTurn, readTurn, splitContent, type Turn } from "./turn-body.ts";
 
-/** Opened in one iteration of the event loop. To split turns that are stored as they came takes up to 0.1 ms per KB. */
+/** Bytes to open per iteration of the event loop. Splitting verbatim turns takes up to 0.1 ms per KB. */
 const maxBytesAtOnce = 64 * 1024;
 
 interface OpeningSettings {
   readonly responses: Pick<Settings["responses"], "encryptionKey">;
 }
 
-/** Without turns that were encrypted with another key. */
+/** Skips turns that were encrypted with another key. */
 export async function opened(
   stored: readonly StoredTurn[],
   { responses }: OpeningSettings,
@@ -41,7 +41,10 @@ async function openTurn(stored: StoredTurn, key: Uint8Array | null): Promise<Kep
   return content && { no, id, parentId, isStored: true, ...content };
 }
 
-/** A chain that started in a conversation, with the items that the conversation had then. Null if that is no longer known. */
+/**
+ * A chain that started in a conversation, with the items that the conversation had then. Null if these are no longer
+ * known.
+ */
 export function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
   const [conversation, first] = chain;
   if (conversation === undefined || first === undefined || !isConversationId(conversation.id)) return chain;

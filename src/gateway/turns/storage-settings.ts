@@ -13,7 +13,7 @@ export function keepsConversations(settings: Settings): boolean {
   return settings.routes.conversations && keepsResponses(settings);
 }
 
-/** How many bytes of items a conversation may have before something is added to it. */
+/** Maximum bytes of items of a conversation to which something can still be added. */
 export function conversationBytes({ server, retention }: Settings): number {
   return Math.min(server.maxBodyBytes, maxConversationBytes, retention.responseBytesPerKey);
 }

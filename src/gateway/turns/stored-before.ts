@@ -4,8 +4,8 @@ import type { Turn } from "./turn-body.ts";
 import type { TurnReader, Turns } from "./turns.ts";
 
 /**
- * The items of the stored conversation that a request has continued, oldest first, as one JSON list. Null if it continued none, or some of
- * it is gone.
+ * The items of the stored conversation that a request has continued, oldest first, as one JSON list. Null if it
+ * continued none, or some of it is gone.
  */
 export async function storedBefore(
   { turns, settings }: { readonly turns: Turns; readonly settings: Settings },

@@ -10,13 +10,13 @@ import type { Recording } from "../../store/store.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { identifiedInput } from "./item-ids.ts";
 
-/** What is kept of a turn. */
+/** The stored parts of a turn. */
 export interface Turn {
   readonly id: string;
   readonly parentId: string | null;
   /** The JSON of the response without its output. */
   readonly head: Uint8Array;
-  /** What was new in its input. Every item has an id, if only one that was made here. */
+  /** The new items of its input. Every item has an id, if necessary one that was created here. */
   readonly input: readonly TurnItem[];
   readonly output: readonly TurnItem[];
   /** Else only its connection remembers it. */
@@ -24,33 +24,33 @@ export interface Turn {
 }
 
 /**
- * A conversation that a client has named is stored in frames, each with some of its items: those in parts are never written again, and
- * the end is the row, with the head and the newest items. A change so writes the end and what is new, whatever came before.
+ * A conversation that a client has named is stored in frames, each with some of its items. Frames in parts are never
+ * rewritten; the end is the row, with the head and the newest items. So a change writes only the end and the new items.
  */
 export interface ItemFrame {
   readonly bytes: number;
   readonly items: number;
 }
 
-/** Where a stored conversation has its items. */
+/** The storage layout of a conversation's items. */
 export interface ConversationLayout {
   /** Null if all items are in its end. */
   readonly recording: Recording | null;
   /** The frames in the parts of the recording. */
   readonly frames: readonly ItemFrame[];
-  /** The items in these, as far as they were read. */
+  /** The items in these parts, if they were read. */
   readonly ahead: readonly TurnItem[];
 }
 
-/** A turn as it is stored. */
+/** A stored turn. */
 export interface KeptTurn extends Turn {
   /** Changes whenever a turn replaces another with the same id. */
   readonly no: number;
-  /** Where a conversation has its items; absent if its next change writes all of it. */
+  /** The storage layout; absent if its next change rewrites all of it. */
   readonly layout?: ConversationLayout;
 }
 
-/** A conversation that a client has named, as it is to be from now on. */
+/** A conversation that a client has named, after a change. */
 export interface ChangedConversation {
   readonly id: string;
   /** The number of what it was before; null if it is new. */
@@ -59,44 +59,44 @@ export interface ChangedConversation {
   readonly head: Uint8Array;
   /** All that are not in `layout` or were read from there. */
   readonly items: readonly TurnItem[];
-  /** Where it has its items. */
+  /** The storage layout of its items. */
   readonly layout?: ConversationLayout | undefined;
 }
 
-/** A request that can be stored as it came. */
+/** A request that can be stored verbatim. */
 export interface VerbatimRequest {
   readonly bytes: Uint8Array;
   /** The ids of the input items that have one. */
   readonly itemIds: readonly string[];
-  /** Some of its items have no id. */
+  /** Whether some of its items have no id. */
   readonly hasUnnamed: boolean;
 }
 
-/** What is known of a turn before its answer. */
+/** Facts about a turn before its response. */
 export interface TurnInMaking {
   /** The response or the conversation that it continues. */
   readonly parentId: string | null;
   /** Whether it is stored, and added to its conversation; else only its connection remembers it. */
   readonly isStored: boolean;
-  /** Whether its provider stores it, if that can, and is asked to continue it. */
+  /** Whether its provider stores it, if the provider can and is asked to continue it. */
   readonly isProviders: boolean;
   /** Whether the output replaces the conversation. If the output has no compaction, nothing is stored. */
   readonly isCompacted: boolean;
   /** The conversation that it continues. */
   readonly before: readonly Turn[];
-  /** What is new in its input. */
+  /** The new items of its input. */
   input(): readonly TurnItem[];
-  /** The request, if all of its input is new and it can be stored as it came; absent if it has to be split. */
+  /** The request, if all of its input is new and it can be stored verbatim; absent if it has to be split. */
   readonly request?: VerbatimRequest | undefined;
   /** The conversation that it belongs to, with the items that stay before it. Absent if it belongs to none. */
   readonly conversation?: ChangedConversation | undefined;
 }
 
-/** What a connection remembers of the conversations on it, whether or not they are stored. */
+/** The conversations that a connection remembers, whether or not they are stored. */
 export interface RememberedTurns {
-  /** A response and all that it continues, oldest first; null if it is none of those that are remembered. */
+  /** A response and all that it continues, oldest first; null if it is not remembered. */
   chain(id: string): readonly Turn[] | null;
-  /** Takes the conversation up to a response that is about to end. */
+  /** Adds the chain of a response that is about to end. */
   remember(chain: readonly Turn[]): void;
 }
 
@@ -106,7 +106,7 @@ type TurnContent = Pick<Turn, "head" | "input" | "output">;
 interface VerbatimContent {
   readonly request: Uint8Array;
   readonly response: Uint8Array;
-  /** As in an index. */
+  /** In the notation of an index. */
   readonly group: string | null;
 }
 
@@ -127,7 +127,7 @@ type IndexEntry = readonly [
 
 interface Index {
   readonly head: number;
-  /** What the ids of the items of the input that have none begin with; absent if the turn's id says it. */
+  /** The common beginning of the ids of input items without their own; absent if the turn's id determines it. */
   readonly group?: string | undefined;
   readonly input: readonly IndexEntry[];
   readonly output: readonly IndexEntry[];
@@ -148,7 +148,7 @@ export function turnPieces(
   return bodyPieces(id, contentPieces(content, group), key);
 }
 
-/** The body of a turn whose request and response are stored in one piece as they came and went, to be split when they are read. */
+/** The body of a turn whose request and response are stored verbatim in one piece, to be split when they are read. */
 export function verbatimBody(
   id: string,
   { request, response, group }: VerbatimContent,
@@ -169,12 +169,12 @@ export function bodyPieces(
 
 const plainMark = Buffer.of(plain);
 
-/** How many bytes the body of this content has, unless it is encrypted, which adds a few. */
+/** Number of bytes of the body with this content; encryption adds a few. */
 export function storedBytes(content: TurnContent): number {
   return plainMark.length + lengthOf(contentPieces(content));
 }
 
-/** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
+/** An index, so that a long conversation can be assembled without parsing it, followed by the bytes of all parts. */
 function contentPieces(
   { head, input, output }: TurnContent,
   group: string | null = null,
@@ -203,7 +203,7 @@ function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
   return id === null ? [raw.length, type] : [raw.length, type, id];
 }
 
-/** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
+/** A copy of the turn: the bytes that it was read from are released once they are sent. */
 export function copyTurn({ head, input, output, ...turn }: Turn): Turn {
   const copied = (item: TurnItem) => ({ ...item, raw: new Uint8Array(item.raw) });
   return { ...turn, head: new Uint8Array(head), input: input.map(copied), output: output.map(copied) };
@@ -219,7 +219,7 @@ export async function readTurn(
   return content && contentIn(id, content);
 }
 
-/** What was written in these pieces. Null if it was encrypted with another key, or in another place. */
+/** The content of these pieces. Null if it was encrypted with another key, or in another place. */
 export async function openBody(
   id: string,
   body: Uint8Array,

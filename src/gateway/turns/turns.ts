@@ -31,7 +31,7 @@ import { type ChangedConversation, type KeptTurn, type Turn, turnPieces } from "
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
 
-/** How many stored responses a request may continue, or refer to items of. */
+/** Maximum number of stored responses that a request can continue, or refer to items of. */
 const maxTurns = 1000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
@@ -39,10 +39,12 @@ const secretBytes = 32;
 const largeTurnBytes = 8 * 1024;
 /** How long a named conversation is stored after its last change. */
 const conversationMs = 30 * msPerDay;
-/** What each response may repeat of its request (instructions, tools), in addition to the items that are sent again. */
+/**
+ * Bytes of its request that each response may repeat (instructions, tools), in addition to items that are sent again.
+ */
 const usualHeadBytes = 64 * 1024;
 
-/** A turn that is to be stored. */
+/** A turn to be stored. */
 export interface TurnFacts {
   readonly keyId: string;
   readonly model: string;
@@ -53,7 +55,7 @@ export interface TurnFacts {
   readonly conversation: ChangedConversation | null;
 }
 
-/** Whose turns are read, under which settings. `reserve` is called before a lot is read. */
+/** The owner of the turns to read, and the settings. `reserve` is called before large reads. */
 export interface TurnReader {
   readonly keyId: string;
   readonly settings: Settings;
@@ -63,7 +65,7 @@ export interface TurnReader {
 interface TurnsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** How many bytes the responses that are stored for retries take of what a key may store. */
+  /** Bytes of the key's storage that responses stored for retries use. */
   retryBytes(keyId: string): number;
 }
 
@@ -80,7 +82,7 @@ export class Turns {
     this.#retryBytes = retryBytes;
   }
 
-  /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
+  /** A response and all that it continues, oldest first; null if one of them does not exist for this key. */
   async chain({ keyId, settings, reserve }: TurnReader, id: string): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const maxBytes = settings.server.maxBodyBytes;
@@ -133,13 +135,15 @@ export class Turns {
     return this.#store.turns.has(no);
   }
 
-  /** Whether all of these that were stored still are: a client may have deleted one of them, on any gateway. */
+  /** Whether all of these turns are still stored: a client may have deleted one of them, on any gateway. */
   async areStored(keyId: string, turns: readonly Turn[]): Promise<boolean> {
     const ids = new Set(turns.filter(({ isStored }) => isStored).map(({ id }) => id));
     return ids.size === 0 || this.#store.turns.hasAll(keyId, [...ids], this.#nowMs());
   }
 
-  /** Part by part: it is not charged, so it comes after the charges of others. Throws if it is more than a key may keep. */
+  /**
+   * Writes part by part: it is not charged, so charges of others come first. Throws if it exceeds the key's storage.
+   */
   async changeConversation(
     { keyId, settings }: Pick<TurnReader, "keyId" | "settings">,
     conversation: ChangedConversation,
@@ -186,8 +190,8 @@ export class Turns {
   }
 
   /**
-   * For the settle, which stores it, and the conversation that it is added to, as far as the key has room for them. Call it before
-   * that: a long one is written ahead.
+   * Returns records for the settle to store: the turns, and the conversation that they are added to if the key has room
+   * for it. Call this before settling: a long conversation is written ahead.
    */
   async record(
     { keyId, model, provider, parentId, conversation, ...facts }: TurnFacts,
@@ -230,7 +234,7 @@ export class Turns {
     return [...before, turn];
   }
 
-  /** Returns what is to be stored. A long one first gets room, a few turns at a time: to make it in a settle would delay all others. */
+  /** Reserves room for long turns first, a few at a time: doing this in a settle would delay all others. */
   async withRoom(turns: readonly TurnRecord[]): Promise<readonly TurnRecord[]> {
     const [turn] = turns;
     const bytes = turns.reduce((sum, each) => sum + each.bytes, 0);
@@ -248,7 +252,7 @@ export class Turns {
   }
 
   /**
-   * Null if it is more than the key may keep. Its items are found by its id alone: to write a row for each of them again would
+   * Null if it exceeds the key's storage. Its items are found only by its id: rewriting a row for each of them would
    * delay the charges of others.
    */
   async #conversationRecord(
@@ -278,7 +282,7 @@ export class Turns {
     };
   }
 
-  /** No part is ever overwritten. One that was left by a change that came to nothing is in the way of the next, which writes all. */
+  /** Parts are never overwritten. A part left by a failed change blocks the next change, which then rewrites all. */
   #written(conversation: ChangedConversation, plan: ConversationPlan, key: Uint8Array | null) {
     const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
     const writing = writtenConversation(conversation, plan, key, write);
@@ -295,7 +299,7 @@ export class Turns {
   readonly #writeAhead = (part: ResponsePart): Promise<void> =>
     this.#store.recordResponsePart(part).catch(() => {});
 
-  /** What summaries are encrypted with. */
+  /** The key for encrypting summaries. */
   sealingSecret(): Promise<Uint8Array> {
     this.#secret ??= this.#store.turns.sealingSecret(randomBytes(secretBytes)).catch((error) => {
       this.#secret = null;

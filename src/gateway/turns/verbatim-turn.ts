@@ -10,8 +10,8 @@ import { keysOf, ownGroupOf } from "./item-ids.ts";
 import { type VerbatimRequest, verbatimBody } from "./turn-body.ts";
 
 /**
- * Most turns are short and continue nothing. Their request and response are stored as they came and went, and split into items only when
- * they are read: to split them takes as long as to write the row.
+ * Most turns are short and continue nothing. Their request and response are stored verbatim, and split into items only
+ * when they are read: splitting takes as long as writing the row.
  */
 
 /** Longer ones mostly have instructions and tools, which nothing needs that continues them. */
@@ -46,7 +46,7 @@ export interface VerbatimFacts {
   readonly endedIds: EndedIds;
 }
 
-/** What the settle stores; null if the turn has to be split. */
+/** Stored by the settle; null if the turn has to be split. */
 export function verbatimTurn(
   { keyId, model, provider, request, answer, endedIds: { id, items } }: VerbatimFacts,
   { retention, responses, server }: Settings,

@@ -31,7 +31,7 @@ import { SocketStreams } from "./streams.ts";
 /** Above this many unread bytes, providers are not read either. */
 const pauseBytes = 256 * 1024;
 
-/** The most unread bytes of replies to frames that started no request. Above it the socket is closed. */
+/** Maximum unread bytes of replies to frames that started no request. Above it the socket is closed. */
 const maxReplyBytes = 1024 * 1024;
 /** The length of the longest pong. */
 const pongBytes = 127;
@@ -40,16 +40,16 @@ const pongBytes = 127;
 const quickBytes = 16 * 1024;
 
 /**
- * One read of a connection may bring thousands of frames. A hundred short ones of all sockets are read at once; the others share two
- * milliseconds of each iteration of the event loop, one of a socket at a time. Long ones have two of their own, so that short ones of other
- * keys do not wait for them.
+ * One read of a connection may bring thousands of frames. A hundred short ones of all sockets are read at once; the
+ * others share two milliseconds of each iteration of the event loop, one per socket at a time. Long frames have two
+ * milliseconds of their own, so that short frames of other keys do not wait for them.
  */
 const shortFramePacer = new LoopPacer({ free: 100, budgetMs: 2 });
 const longFramePacer = new LoopPacer({ budgetMs: 2 });
 /** A socket with more frames waiting is closed. */
 const maxWaitingFrames = 1000;
 
-/** A large frame is in memory as the text that it came as, and as the bytes that are made of it. */
+/** A large frame is in memory twice: as the received text, and as bytes. */
 const copiesOfFrame = 2;
 
 export interface Handshake {
@@ -67,8 +67,8 @@ export const extensionsHeader = "sec-websocket-extensions";
 const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-id"];
 
 /**
- * A client's WebSocket. Frames are taken synchronously or wait in line, because the runtime hands over the next one while the last
- * is awaited; each request among them is an exchange of its own, and begins when its stream is free (streams.ts).
+ * A client's WebSocket. Frames are handled synchronously or queued, because the runtime delivers the next one while the
+ * last is awaited. Each request among them is an exchange, and begins when its stream is free (streams.ts).
  */
 export class ClientSocket implements OpenSocket, Carrier {
   readonly url: string;
@@ -292,7 +292,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#reply(errorFrame(renderError(this.route.errors, error, newId("req_")), streamId));
   }
 
-  /** What runs may end, as an error without a stream would end it for its client. */
+  /** Running requests can finish, as after an error without a stream. */
   #expire(): void {
     this.#isExpired = true;
     this.closeWhenIdle(closeCodes.goingAway, "The WebSocket has reached its maximum duration.");
@@ -314,7 +314,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 }
 
-/** Where the same request would go by HTTP. */
+/** The HTTP route of the same request. */
 function createRoute({ path, mode }: Route): ServedRoute {
   const found = routes.find((it) => it.path === path && it.mode === mode && it.dialect !== null);
   assert(found !== undefined, "a socket is where responses are created");

@@ -27,7 +27,7 @@ export interface Carrier {
   chain(id: string): readonly Turn[] | null;
 }
 
-/** One request on a socket, and the frames that answer it. */
+/** One request on a socket, and the frames of its response. */
 export class CreateCall implements ClientCall, DirectController {
   readonly request: ReadableRequest;
   readonly body: Uint8Array;
@@ -86,7 +86,7 @@ export class CreateCall implements ClientCall, DirectController {
     this.#source?.cancel();
   }
 
-  /** Sends what the response says; resolves when it has ended. */
+  /** Sends the contents of the response; resolves when it has ended. */
   async deliver(response: Response): Promise<void> {
     const { status } = response;
     if (status !== 200) {
@@ -105,7 +105,7 @@ export class CreateCall implements ClientCall, DirectController {
     }
   }
 
-  /** What is large leaves event by event, so that the ends of many long answers do not add up in one turn. */
+  /** Large data is sent event by event, so that the ends of many long responses do not add up in one iteration. */
   write(piece: Piece): number | Promise<number> {
     if (this.#sending === null && piece.length < largeEventBytes)
       return this.#carrier.send(this.#framesOf(piece));

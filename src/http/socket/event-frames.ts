@@ -3,7 +3,7 @@ import { dataOf } from "../../dialects/sse/data-field.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../../gateway/exchange/client-call.ts";
 
-/** Each line may have an end of its own kind. */
+/** The two line ends can be of different kinds. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 /** The decoder drops a byte order mark at the start of a piece. */
 const byteOrderMark = /^\ufeff/;

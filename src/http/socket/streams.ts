@@ -6,7 +6,7 @@ import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 
-/** What a socket may keep in memory: requests that wait, and conversations. */
+/** Maximum memory of a socket: waiting requests, and conversations. */
 const maxBytes = 32 * 1024 * 1024;
 
 interface SocketStream {

@@ -7,10 +7,13 @@ import type { BodyReservation } from "../../limits/body-budget.ts";
 import { HttpCall } from "../respond.ts";
 import { ClientSocket, extensionsHeader } from "./client-socket.ts";
 
-/** A peer that answers no ping within this is gone. Bun sends the pings. */
+/** A peer that does not respond to a ping within this time is gone. Bun sends the pings. */
 const idleTimeoutSeconds = 120;
 
-/** Far above what is ever buffered: the longest event of the largest answer, behind `pauseBytes` (client-socket.ts). */
+/**
+ * Far above the maximum that is ever buffered: the longest event of the largest response, after `pauseBytes`
+ * (client-socket.ts).
+ */
 const backpressureLimit = 80 * 1024 * 1024;
 
 /** For all sockets of a server. The size of a message is counted after decompression. */

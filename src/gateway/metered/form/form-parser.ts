@@ -10,7 +10,7 @@ export interface PartHead {
   readonly contentType: string | null;
 }
 
-/** Takes the parts of a form as they come. */
+/** Receives the parts of a form as they arrive. */
 export interface PartTaker {
   begin(head: PartHead): Promise<void>;
   take(bytes: Uint8Array): Promise<void>;
@@ -20,7 +20,7 @@ export interface PartTaker {
 const lineEnd = Buffer.from("\r\n");
 const headEnd = Buffer.from("\r\n\r\n");
 const closing = Buffer.from("--");
-/** What is searched and hashed before others get their turn: a client's file may come in one piece. */
+/** Bytes to search and hash before other requests get their turn: a client's file may arrive in one piece. */
 const maxAtOnce = 1024 * 1024;
 /** All forms share two milliseconds per event-loop iteration: pieces of many may arrive, or be written, at once. */
 const formPacer = new LoopPacer({ budgetMs: 2 });
@@ -43,7 +43,7 @@ export class FormParser {
     this.#taker = taker;
   }
 
-  /** Takes what it is given: the bytes are released. */
+  /** Consumes the chunk: its bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
     for (let at = 0; at < chunk.length; at += maxAtOnce) {
       await formPacer.wait();
@@ -122,7 +122,7 @@ export class FormParser {
     return true;
   }
 
-  /** -1 if it has not come yet. */
+  /** -1 if it has not arrived yet. */
   #endOfHead(mark: Buffer): number {
     const end = this.#rest.indexOf(mark);
     if ((end === -1 ? this.#rest.length : end) > maxHeadBytes)
@@ -164,7 +164,10 @@ function parameterIn(disposition: string, name: string): string | null {
   return found === null ? null : (found[1] ?? found[2] ?? "");
 }
 
-/** Some clients send only this where a name is not ASCII, with its character set before it. https://www.rfc-editor.org/rfc/rfc8187 */
+/**
+ * Some clients send only this if a name is not ASCII, with its character set before it.
+ * https://www.rfc-editor.org/rfc/rfc8187
+ */
 function extendedName(disposition: string): string | null {
   return parameterIn(disposition, "filename\\*")?.replace(/^[^']*'[^']*'/, "") ?? null;
 }

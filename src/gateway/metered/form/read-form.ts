@@ -73,7 +73,7 @@ const flags: ReadonlyMap<Json, boolean> = new Map([
   ...["false", "False", "0", ""].map((word) => [word, false] as const),
 ]);
 
-/** A value of `stream` that is not a boolean stays as it is and is rejected later: a provider might read it as one. */
+/** A value of `stream` that is not a boolean stays unchanged and is rejected later: a provider might read it as one. */
 function typed(name: string, value: Json, numbers: readonly string[]): Json {
   if (name === "stream") return flags.get(value) ?? value;
   if (typeof value !== "string") return value;

@@ -15,7 +15,10 @@ const maxFieldBytes = 1024 * 1024;
 const maxFiles = 32;
 /** Enough for the header that has the duration of the audio. */
 const maxStartBytes = 64 * 1024;
-/** Some kinds of sound have that at their end. The tables of an MP4 file have four bytes for each frame: 90 minutes. */
+/**
+ * Some audio formats have their tables at the end. The tables of an MP4 file have four bytes for each frame: 90
+ * minutes.
+ */
 const maxEndBytes = 1024 * 1024;
 
 interface OpenFile {
@@ -30,10 +33,10 @@ interface OpenFile {
  * model is its last part, so that each deployment gets its own name for it.
  */
 export class SpooledForm implements PartTaker, AsyncDisposable {
-  /** Without a prototype, which has names of its own. */
+  /** Without a prototype, which has its own names. */
   readonly fields: Record<string, Json> = Object.create(null);
   readonly files: FormFile[] = [];
-  /** Null if the open file has none. */
+  /** Null if the open file has no path. */
   readonly #path: string | null;
   readonly #boundary = newId("sluice-");
   readonly #handle: FileHandle;
@@ -145,7 +148,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     return Bun.SHA256.hash(JSON.stringify(this.#digests), "hex");
   }
 
-  /** Writes the fields behind the files. */
+  /** Writes the fields after the files. */
   async finish(): Promise<void> {
     for (const [name, value] of Object.entries(this.fields)) {
       if (name === "model") continue;
