@@ -142,8 +142,8 @@ test("what is not in the background passes", async () => {
 
 test("what a provider with a lenient parser takes for the background is refused, and what xAI calls it", async () => {
   for (const background of [1, "true", "yes", [true], {}]) {
-    await expectRefused(responses, { background }, "background", "is not supported");
-    await expectRefused(chat, { deferred: background }, "deferred", "is not supported");
+    await expectRefused(responses, { background }, "background", "`background` must be true or false.");
+    await expectRefused(chat, { deferred: background }, "deferred", "`deferred` must be true or false.");
   }
 });
 

@@ -101,7 +101,9 @@ const laterFields = ["background", "deferred"];
 /** Not only `true`: some providers take `1` and `"yes"` for it. */
 function rejectBackground(body: JsonObject): void {
   for (const field of laterFields) {
-    if ((body[field] ?? false) === false) continue;
+    const value = body[field] ?? false;
+    if (value === false) continue;
+    if (value !== true) throw invalidRequest(`\`${field}\` must be true or false.`, field);
     throw invalidRequest(
       `\`${field}: true\` is not supported. Remove it and wait for the response, or use \`stream: true\`.`,
       field,
