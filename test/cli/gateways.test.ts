@@ -177,7 +177,7 @@ test("a redirect is not followed, so the token stays with its own address", asyn
     expect(code).toBe(1);
     expect(stderr).toContain(`${url} redirects to ${target}`);
     const wrong = await sluice(place, "--gateway", `http://127.0.0.1:${other.port}`, "keys", "list");
-    expect(wrong.stderr).toContain("is not a gateway with an admin API");
+    expect(wrong.stderr).toContain("let a proxy in front pass that path");
     expect(sent).toBe(1);
   } finally {
     await other.stop(true);

@@ -85,7 +85,7 @@ class RemoteTransport implements Transport {
     }
     if (response.headers.get("x-request-id")?.startsWith("req_") !== true) {
       throw new CommandError(
-        `${this.#url} is not a gateway with an admin API: it responded to ${adminBase}${path} with status ${response.status}, and not as Sluice does`,
+        `no admin API at ${this.#url}: ${adminBase} responded with status ${response.status}, and not as Sluice does; let a proxy in front pass that path, or pass another address`,
       );
     }
     return response;

@@ -36,7 +36,7 @@ export function operatorRole(person: PersonIdentity, settings: AdminSettings): O
   if (held.has("viewer")) return "viewer";
   throw new OperationError(
     "not_allowed",
-    `${person.user} needs the role \`admin\` or \`viewer\`, which an operator can assign`,
+    `you are signed in as ${person.user}; this needs the role \`admin\` or \`viewer\`, which an operator can assign`,
   );
 }
 

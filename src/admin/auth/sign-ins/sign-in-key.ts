@@ -28,7 +28,7 @@ export async function checkSignIn(deps: Deps, person: PersonIdentity): Promise<K
   if (terms === null || !mayHoldKeys(person, admin)) {
     throw new OperationError(
       "not_allowed",
-      `${person.user} is not allowed to sign in programs here; ask an operator`,
+      `you are signed in as ${person.user}, who cannot sign in programs here; ask an operator for \`member_keys\``,
     );
   }
   // Restores the key of someone who had lost their role, and has it again.
