@@ -1,7 +1,8 @@
 import { msPerDay } from "../../base/clock.ts";
-import type { GatewayError } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import type { Claim, Claims } from "../../idempotency/claims.ts";
+import { wasNotKept } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
@@ -61,7 +62,7 @@ async function recordResult(
   claims: Claims,
   exchange: Exchange,
   { claim, line, status, answer }: LineResponse,
-): Promise<StoredResponse | null> {
+): Promise<StoredResponse> {
   const { batches, responses } = exchange.configured.settings;
   const recorder = claims.recordResult(claim, batches.windowMs + (batches.resultDays + 1) * msPerDay);
   exchange.taken.recorder = recorder;
@@ -72,7 +73,14 @@ async function recordResult(
       recorder.append(piece.subarray(at, at + largeBodyBytes));
     }
   }
-  return recorder.finish({ status, headers: { "x-request-id": exchange.id } });
+  const isTooLong = !recorder.isKept;
+  const stored = await recorder.finish({ status, headers: { "x-request-id": exchange.id } });
+  // What cannot be downloaded is not charged.
+  if (isTooLong) throw new GatewayError("upstream_error", "The response is too long to be stored.");
+  if (stored === null || wasNotKept(stored)) {
+    throw new GatewayError("service_unavailable", "The result cannot be stored at the moment.");
+  }
+  return stored;
 }
 
 /** What a result is encrypted as. */

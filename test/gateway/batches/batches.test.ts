@@ -10,6 +10,7 @@ import { type Caller, World } from "../world.ts";
 import { BatchClient, chatLines, contentOf, type ResultLine } from "./batch-world.ts";
 
 const stores = hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as const);
+const chatHead = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "gpt-upstream" };
 const settings = `[batches]\nconcurrency = 6\nconcurrency_per_key = 3\nmax_lines = 50\nmax_open_per_key = 3\n`;
 
 describe.each(stores)("batches on %s", (store) => {
@@ -259,6 +260,32 @@ describe.each(stores)("batches on %s", (store) => {
     expect(codesOf(await client.results(ended))).toEqual(Array(6).fill(200));
     const paid = (await chargesOf()).reduce((sum, { amount }) => sum - amount, 0);
     expect(ended.sluice.charged).toBe(creditsFromNano(paid));
+  });
+
+  test("a line whose result could not be stored is not charged, and runs again", async () => {
+    const { store } = world.running;
+    const { recordResponsePart } = store;
+    let failures = 1;
+    Object.assign(store, {
+      recordResponsePart: (...part: Parameters<typeof recordResponsePart>) => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new Error("The database stops.")) : recordResponsePart(...part);
+      },
+    });
+    const message = { role: "assistant", content: "long ".repeat(40_000) };
+    const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+    const long = { ...chatHead, choices: [{ index: 0, message, finish_reason: "stop" }], usage };
+    world.provider.script((request) => ({
+      ...usualResponse(request),
+      steps: [{ write: JSON.stringify(long) }],
+    }));
+    const ended = await client.untilEnded((await client.create(chatLines(2))).id);
+    Object.assign(store, { recordResponsePart });
+    expect(ended.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+    const results = await client.results(ended);
+    expect(results.map(({ response }) => response?.body["choices"])).toEqual([long.choices, long.choices]);
+    expect(await chargesOf()).toHaveLength(2);
+    expect(world.provider.requests).toHaveLength(3);
   });
 
   test("another key's lines start although one has many", async () => {
