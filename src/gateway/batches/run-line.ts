@@ -21,12 +21,12 @@ const [maxTries, maxCrashes] = [5, 3];
 /** What became of a run. */
 export type LineOutcome =
   | { readonly kind: "ended"; readonly end: LineEnd }
-  /** It runs again: `isBusy` if the provider, or the gateway, has too much to do. */
+  /** It runs again. `cause`: the provider, or the gateway, has too much to do, or the provider has failed. */
   | {
       readonly kind: "again";
       readonly afterMs: number | null;
       readonly hasReached: boolean;
-      readonly isBusy: boolean;
+      readonly cause: "busy" | "failed" | null;
     }
   /** The batch waits for this limit, which may reset then. */
   | {
@@ -80,21 +80,21 @@ async function outcomeOf(
   // A charge that could not be confirmed is there, or it is not: then it runs again.
   if (response.status === 200 || isReplay || charge !== null || error?.code === "idempotency_conflict") {
     const found = await charged(gateway, batch, line, exchange);
-    return found ?? { kind: "again", afterMs: 1000, hasReached: attempts.count > 0, isBusy: false };
+    return found ?? { kind: "again", afterMs: 1000, hasReached: attempts.count > 0, cause: null };
   }
   const key = gateway.keys.byId(batch.keyId);
   const isKeyActive = key !== null && effectiveStatus(key, gateway.clock.wallMs()) === "active";
   if (exchange.endedBy !== null || !isKeyActive) {
-    return { kind: "again", afterMs: 0, hasReached: false, isBusy: false };
+    return { kind: "again", afterMs: 0, hasReached: false, cause: null };
   }
   const waiting = error && waitOf(error, gateway.clock.wallMs());
   if (waiting !== null) return waiting;
   const hasReached = attempts.count > 0;
   const afterMs = error?.retryAfterSeconds === undefined ? null : error.retryAfterSeconds * 1000;
   if (error !== null && busyCodes.has(error.code))
-    return { kind: "again", afterMs, hasReached: false, isBusy: true };
+    return { kind: "again", afterMs, hasReached: false, cause: "busy" };
   if (error !== null && brokenCodes.has(error.code) && line.tries + 1 < maxTries) {
-    return { kind: "again", afterMs, hasReached, isBusy: true };
+    return { kind: "again", afterMs, hasReached, cause: "failed" };
   }
   const body = await response.bytes();
   return uncharged(gateway, batch, line, { status: response.status, requestId: exchange.id, body });

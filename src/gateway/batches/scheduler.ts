@@ -253,7 +253,7 @@ export class BatchScheduler {
   async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
     const outcome = await runLine(this.#serving, batch, line).catch((error): LineOutcome => {
       this.#onError(error);
-      return { kind: "again", afterMs: null, hasReached: true, isBusy: true };
+      return { kind: "again", afterMs: null, hasReached: true, cause: "busy" };
     });
     await this.#persistently(() => this.#take(batch, line, outcome));
   }
@@ -265,7 +265,7 @@ export class BatchScheduler {
     if (outcome.kind === "ended") {
       const isTaken = await store.batches.endLine(line, outcome.end, this.#batchEnd());
       if (isTaken) batches.counts[outcome.end.status === 200 ? "completed" : "failed"] += 1;
-      batch.succeeded();
+      if (outcome.end.status < 500) batch.succeeded();
       // What it had reserved is free again.
       if (batch.shown.waitsFor !== null) batch.notBeforeMs = 0;
       batch.shown = { ...batch.shown, waitsFor: null, waitsSinceMs: null };
@@ -280,9 +280,8 @@ export class BatchScheduler {
       if (batch.shown.waitsFor !== outcome.waitsFor) await this.#wait(batch, outcome.waitsFor);
       return;
     }
-    const { afterMs, hasReached, isBusy } = outcome;
-    const pauseMs = isBusy ? batch.slowDown(nowMs, afterMs) : (afterMs ?? 0);
-    await store.batches.requeue(line, Math.ceil(nowMs + pauseMs), hasReached);
+    const pauseMs = pauseOf(batch, line, outcome, nowMs);
+    await store.batches.requeue(line, Math.ceil(nowMs + pauseMs), outcome.hasReached);
   }
 
   async #persistently(work: () => Promise<void>): Promise<void> {
@@ -296,6 +295,16 @@ export class BatchScheduler {
       }
     }
   }
+}
+
+function pauseOf(
+  batch: OpenBatch,
+  { tries }: ClaimedLine,
+  { cause, afterMs }: Extract<LineOutcome, { readonly kind: "again" }>,
+  nowMs: number,
+): number {
+  if (cause === null) return afterMs ?? 0;
+  return cause === "busy" ? batch.slowDown(nowMs, afterMs) : batch.failed(nowMs, afterMs, tries);
 }
 
 /** Lines take at most half of what the key may have in flight. */
