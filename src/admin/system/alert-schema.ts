@@ -11,7 +11,7 @@ export const alertView = Type.Object({
   kind: oneOf(alertKindNames),
   severity: oneOf(["critical", "warning", "info"] as const),
   subject: Type.Object({
-    type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
+    type: text("`provider`, `key`, `account`, `cap`, `model`, `store`, `node`, `ledger` or `configuration`."),
     id: Type.String(),
     label: text("Display name."),
   }),

@@ -69,6 +69,18 @@ export async function showKey(secret: string): Promise<void> {
   shownKey.value = secret;
 }
 
+/** How many changes this page has made. What is shown is loaded again after each. */
+const changes = signal(0);
+
+async function change<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  try {
+    return await call<Answer>(method, path, body);
+  } finally {
+    // A rejection usually means that something was changed elsewhere in the meantime.
+    changes.value += 1;
+  }
+}
+
 async function call<Answer>(
   method: string,
   path: string,
@@ -107,9 +119,9 @@ export async function signOut(): Promise<void> {
 
 export const api = {
   get: <Answer>(path: string, query: Query = {}) => call<Answer>("GET", pathWith(path, query)),
-  post: <Answer>(path: string, body: unknown = {}) => call<Answer>("POST", path, body),
-  patch: <Answer>(path: string, body: unknown) => call<Answer>("PATCH", path, body),
-  remove: (path: string) => call<undefined>("DELETE", path),
+  post: <Answer>(path: string, body: unknown = {}) => change<Answer>("POST", path, body),
+  patch: <Answer>(path: string, body: unknown) => change<Answer>("PATCH", path, body),
+  remove: (path: string) => change<undefined>("DELETE", path),
 };
 
 export interface LoadState<Value> {
@@ -123,8 +135,8 @@ export interface LoadState<Value> {
 export const firstLoads = signal(0);
 
 /**
- * Loads when `name` changes and then every `everyMs`, but not while the tab is hidden. A response to an outdated
- * request is dropped.
+ * Loads when `name` changes, after a change, and every `everyMs`, but not while the tab is hidden. A response to an
+ * outdated request is dropped. A report that is limited is loaded when the server says.
  */
 export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): LoadState<Value> {
   const [state, setState] = useState<Omit<LoadState<Value>, "reload">>({ value: null, error: null });
@@ -141,7 +153,10 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
       if (requestNumber === latest.current) setState({ value, error: null });
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
-      if (requestNumber === latest.current) setState(({ value }) => ({ value, error }));
+      if (requestNumber !== latest.current) return;
+      setState(({ value }) => ({ value, error }));
+      const waitMs = error instanceof ApiError ? error.retryAfterMs : null;
+      if (waitMs !== null) setTimeout(() => requestNumber === latest.current && reload(), waitMs);
     } finally {
       arrived.current();
     }
@@ -156,7 +171,10 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
       isWaiting = false;
     };
     arrived.current = arrive;
-    return arrive;
+    return () => {
+      latest.current += 1;
+      arrive();
+    };
   }, []);
 
   useEffect(() => {
@@ -166,7 +184,7 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
       if (!document.hidden) void reload();
     }, everyMs);
     return () => clearInterval(timer);
-  }, [reload, everyMs]);
+  }, [reload, everyMs, changes.value]);
 
   return { ...state, reload: () => void reload() };
 }

@@ -20,11 +20,13 @@ import { System } from "./pages/system.tsx";
 import { Tail } from "./pages/tail.tsx";
 import { Usage } from "./pages/usage.tsx";
 import { Button } from "./parts/button.tsx";
+import { OpenDialog } from "./parts/dialogs.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
 import { hrefOf, isSelfServicePage, path } from "./router.ts";
 import { Search } from "./search/search-dialog.tsx";
+import { useFound } from "./search/use-found.ts";
 import { SelfService } from "./self-service/self-service.tsx";
 import { useSettling } from "./settle.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -51,7 +53,11 @@ const places: readonly Place[] = [
 ];
 
 /** The pages that the search offers. */
-const pages = [...places, { path: "alerts", title: "Alerts" }];
+const pages = [...places, { path: "alerts", title: "Alerts" }].map(({ path: target, title }) => ({
+  ...{ text: title, about: "page", target: hrefOf(target) },
+}));
+
+const useFoundHere = (typed: string) => useFound(typed, pages);
 
 function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
@@ -91,7 +97,7 @@ function Navigation() {
         Sluice
       </a>
       <span class="side-search">
-        <Search pages={pages} />
+        <Search useFound={useFoundHere} placeholder="Key, account, model, page or action" />
       </span>
       <span class="unfold">
         <Button kind="quiet" icon={open ? "close" : "menu"} label="Menu" onClick={() => setOpen(!open)} />
@@ -170,6 +176,7 @@ export function App() {
       </a>
       <Navigation />
       <Content here={here} />
+      <OpenDialog />
       <Notices />
     </>
   );

@@ -11,6 +11,11 @@ export function count(value: number): string {
   return whole.format(value);
 }
 
+/** As a title: `Model, key`. */
+export function titled(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 export function shortCount(value: number): string {
   return value < 10_000 ? whole.format(value) : short.format(value);
 }
@@ -31,16 +36,20 @@ export function exactCredits(value: number): string {
   return `${value < 0 ? "−" : ""}${exact.format(Math.abs(value))}`;
 }
 
-const axisDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
+const allDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
+
+export function exactNumber(value: number): string {
+  return allDigits.format(value);
+}
 
 /** For an axis: only as many digits as distinguish the marks. */
 export function axisNumber(value: number): string {
-  return value >= 1000 ? shortCount(value) : axisDigits.format(value);
+  return value >= 1000 ? shortCount(value) : allDigits.format(value);
 }
 
 /** `500 ms`, `1 s`, `2.5 s`: on an axis. */
 export function axisDuration(ms: number): string {
-  return ms < 1000 ? `${axisDigits.format(ms)} ms` : `${axisDigits.format(ms / 1000)} s`;
+  return ms < 1000 ? `${allDigits.format(ms)} ms` : `${allDigits.format(ms / 1000)} s`;
 }
 
 export function duration(ms: number | null): string {

@@ -9,7 +9,7 @@ addEventListener("popstate", () => {
 
 /** The dashboard and the self-service page are one script. */
 export const isSelfServicePage = /^\/usage(\/|$)/.test(location.pathname);
-const base = isSelfServicePage ? "/usage" : "/admin";
+export const base = isSelfServicePage ? "/usage" : "/admin";
 
 /** The path below the base, without slashes at either end; empty for the overview. */
 export const path = computed(() =>

@@ -1,4 +1,5 @@
 import { effect, signal } from "@preact/signals";
+import { base } from "./router.ts";
 
 /**
  * The theme lives in a cookie and not in local storage, so that the server can stamp it on the page and a
@@ -28,7 +29,7 @@ export function keepThemeStamped(): void {
     else document.documentElement.dataset["theme"] = chosen;
     const age = chosen === "system" ? 0 : 31_536_000;
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
-    document.cookie = `sluice_theme=${chosen}; path=/admin; max-age=${age}; samesite=strict`;
+    document.cookie = `sluice_theme=${chosen}; path=${base}; max-age=${age}; samesite=strict`;
   });
 }
 

@@ -23,12 +23,12 @@ import { whomText } from "./cap-text.ts";
 
 type CapDialogProps = DialogProps<CapByValueView>;
 
-export function AddCap({ onDone, onClose }: DialogProps<null>) {
+export function AddCap({ onClose }: DialogProps<null>) {
   const [form, setForm] = useState(emptyCap);
   const send = () => api.post("/caps", newCapOf(form));
   const mode = form.mode === "credit" ? "credit" : "token_budget";
   return (
-    <Ask title="New cap" verb="Add cap" done="Cap added." send={send} onDone={onDone} onClose={onClose}>
+    <Ask title="New cap" verb="Add cap" done="Cap added." send={send} onClose={onClose}>
       <WhomFields form={form} onForm={setForm} />
       <TermFields form={form} onForm={setForm} mode={mode} isEach={isEachOf(form)} />
     </Ask>

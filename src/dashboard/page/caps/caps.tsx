@@ -7,7 +7,7 @@ import { Button } from "../parts/button.tsx";
 import { CapUse, capText } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choose, choicesOf } from "../parts/choose.tsx";
-import { useDialogs } from "../parts/dialogs.tsx";
+import { ask, useAsked } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { Empty, LoadedContent } from "../parts/states.tsx";
@@ -24,7 +24,7 @@ const shares = { "0.8": "80% used", "0.95": "95% used", "1": "Used up" };
 /** Caps by owner, end user and tag; or all caps and values near their limit, including caps of keys and accounts. */
 export function Caps() {
   const caps = useAnswer<{ readonly data: readonly ListedCapView[] }>("/caps", 10_000);
-  const [ask, dialog] = useDialogs({ add: AddCap }, null, caps.reload);
+  useAsked("cap", ask(AddCap, null));
   const near = query.value.get("near") ?? "";
   return (
     <Card
@@ -33,7 +33,7 @@ export function Caps() {
         <>
           <Choose name="near" label="Near a limit" otherwise="All caps" choices={choicesOf(shares)} />
           <ForAdmins>
-            <Button icon="plus" onClick={ask("add")}>
+            <Button icon="plus" onClick={ask(AddCap, null)}>
               New cap
             </Button>
           </ForAdmins>
@@ -41,13 +41,10 @@ export function Caps() {
       }
     >
       {near === "" ? (
-        <LoadedContent loaded={caps}>
-          {({ data }) => <CapTable caps={data.flatMap(byValue)} onChange={caps.reload} />}
-        </LoadedContent>
+        <LoadedContent loaded={caps}>{({ data }) => <CapTable caps={data.flatMap(byValue)} />}</LoadedContent>
       ) : (
         <NearValues share={near} />
       )}
-      {dialog}
     </Card>
   );
 }
@@ -57,7 +54,7 @@ function byValue({ id, ...cap }: ListedCapView): readonly CapByValueView[] {
   return id === null ? [] : [{ id, ...cap }];
 }
 
-function CapTable({ caps, onChange }: { caps: readonly CapByValueView[]; onChange: () => void }) {
+function CapTable({ caps }: { caps: readonly CapByValueView[] }) {
   const columns: readonly Column<CapByValueView>[] = [
     {
       name: "Limits",
@@ -79,7 +76,7 @@ function CapTable({ caps, onChange }: { caps: readonly CapByValueView[]; onChang
       name: "Actions",
       class: "row-end",
       unseen: true,
-      cell: (cap) => <CapMenu cap={cap} onChange={onChange} />,
+      cell: (cap) => <CapMenu cap={cap} />,
     },
   ];
   return (
@@ -113,36 +110,24 @@ function Within({ key, account }: Pick<ListedCapView, "key" | "account">) {
 function UsedOf(cap: CapByValueView) {
   const { used, limit, raised_by, mode } = cap;
   if (used !== null) return <CapUse cap={{ used, limit: limit + raised_by }} mode={mode} />;
-  return <CountedValues cap={cap} />;
-}
-
-function CountedValues({ cap }: { cap: CapByValueView }) {
-  const [ask, dialog] = useDialogs({ show: ShowCap }, cap, () => {});
   return (
-    <>
-      <button type="button" class="link" onClick={ask("show")}>
-        {plural(cap.counted, "value", undefined, count)}
-      </button>
-      {dialog}
-    </>
+    <button type="button" class="link" onClick={ask(ShowCap, cap)}>
+      {plural(cap.counted, "value", undefined, count)}
+    </button>
   );
 }
 
-const dialogs = { edit: EditCap, raise: RaiseCap, remove: RemoveCap } as const;
-
-function CapMenu({ cap, onChange }: { cap: CapByValueView; onChange: () => void }) {
-  const [ask, dialog] = useDialogs(dialogs, cap, onChange);
+function CapMenu({ cap }: { cap: CapByValueView }) {
   return (
     <ForAdmins>
       <Menu label={`Actions for ${whomText(cap)}, ${capText(cap, cap.mode)}`}>
-        <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
-        <MenuItem onClick={ask("raise")}>Raise…</MenuItem>
+        <MenuItem onClick={ask(EditCap, cap)}>Edit…</MenuItem>
+        <MenuItem onClick={ask(RaiseCap, cap)}>Raise…</MenuItem>
         <hr />
-        <MenuItem danger onClick={ask("remove")}>
+        <MenuItem danger onClick={ask(RemoveCap, cap)}>
           Remove…
         </MenuItem>
       </Menu>
-      {dialog}
     </ForAdmins>
   );
 }

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ContentView } from "../../../admin/content/schema.ts";
 import type { Json } from "../../../base/json.ts";
-import { shellQuoted } from "../../../base/text/shell-word.ts";
 import { api, session, shownKey, useLoaded } from "../api.ts";
 import { count } from "../format.ts";
 import { Button } from "../parts/button.tsx";
@@ -10,6 +9,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { LoadedContent } from "../parts/states.tsx";
+import { curlOf } from "../playground/code.ts";
 import { openInPlayground } from "../playground/recorded.ts";
 import { ConversationView, NotSent } from "./conversation.tsx";
 import { JsonView } from "./json-view.tsx";
@@ -52,12 +52,16 @@ function Content({ content }: { content: ContentView }) {
   // Recorded bodies are always JSON.
   const [request, response] = [content.request as Json, content.response as Json];
   const elsewhere = dropped.filter((field) => !/^(?:messages|input|tools)\b/.test(field));
+  const sentAgain = curlOf({
+    ...{ origin: location.origin, path: content.route },
+    body: JSON.stringify(request),
+  });
   const shown = choicesOf(views).filter(({ value }) => value !== "upstream" || upstream !== null);
   return (
     <div class="content stack">
       <div class="line">
         <Segmented label="Show" state={[view, setView]} choices={shown} />
-        <CopyButton text={curlOf(location.origin, content.route, request)} label="Copy as curl" />
+        <CopyButton text={sentAgain} label="Copy as curl" />
         <ForAdmins>
           <Button icon="playground" onClick={() => openInPlayground(content)}>
             Open in playground
@@ -125,14 +129,4 @@ function Raw({ value, dropped = [] }: { value: Json; dropped?: readonly string[]
       <JsonView value={value} dropped={dropped} />
     </>
   );
-}
-
-/** A command that repeats the request. The key comes from the environment, and is never part of it. */
-function curlOf(origin: string, route: string, request: Json): string {
-  return [
-    `curl ${origin}${route}`,
-    `  -H "Authorization: Bearer $SLUICE_API_KEY"`,
-    `  -H "Content-Type: application/json"`,
-    `  -d ${shellQuoted(JSON.stringify(request))}`,
-  ].join(" \\\n");
 }

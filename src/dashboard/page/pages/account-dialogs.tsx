@@ -28,7 +28,7 @@ function describe(account: AccountView) {
   };
 }
 
-export function CreateAccount(dialog: Omit<AccountDialogProps, "subject">) {
+export function CreateAccount({ onClose }: DialogProps<null>) {
   const chosen = useState<KeyView["mode"]>("credit");
   const credit = useState("");
   const [form, setForm] = useState(emptyAccountForm);
@@ -40,7 +40,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "subject">) {
   };
   const done = `Account ${form.label.trim()} created.`;
   return (
-    <Ask {...dialog} title="New account" verb="Create account" send={send} done={done}>
+    <Ask onClose={onClose} title="New account" verb="Create account" send={send} done={done}>
       <ModeField label="Billing mode" state={chosen} />
       <AccountFields form={form} mode={mode} onForm={setForm} />
       {isPrepaid && <TextField label="Starting credit" state={credit} inputMode="decimal" />}

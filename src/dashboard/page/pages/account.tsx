@@ -100,14 +100,7 @@ export function AccountPage({ id }: { id: string }) {
                 </>
               }
             >
-              <AccountMenu
-                account={value}
-                showsTopUp
-                onChange={() => {
-                  account.reload();
-                  entries.reload();
-                }}
-              />
+              <AccountMenu account={value} showsTopUp />
             </PageHead>
             <Facts account={value} />
             <section class="card">

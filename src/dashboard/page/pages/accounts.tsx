@@ -7,7 +7,7 @@ import { accountBalance, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
-import { useDialogs } from "../parts/dialogs.tsx";
+import { ask, useAsked } from "../parts/dialogs.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -73,44 +73,42 @@ function owners({ keys }: AccountView): string {
   return `${names.slice(0, maxOwners).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
-  return [
-    {
-      name: "Account",
-      class: "lead clip",
-      phone: "title",
-      cell: ({ id, label }) => (
-        <>
-          <a href={hrefOf(`accounts/${id}`)}>{label ?? "No name"}</a>
-          <code>{id}</code>
-        </>
-      ),
-    },
-    { name: "Status", phone: "about", cell: ({ status }) => <KeyStatus status={status} /> },
-    {
-      name: "Left or owed",
-      class: "number two",
-      phone: "value",
-      cell: (account) => <Balance summary={accountBalance(account)} name={account.label ?? account.id} />,
-    },
-    { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
-    {
-      name: "Keys",
-      class: "clip",
-      minor: true,
-      phone: "side",
-      phoneUnit: "keys",
-      cell: ({ keys }) => count(keys.length),
-      note: owners,
-    },
-    {
-      name: "Actions",
-      class: "row-end",
-      unseen: true,
-      cell: (account) => <AccountMenu account={account} onChange={onChange} />,
-    },
-  ];
-}
+const columns: readonly Column<AccountView>[] = [
+  {
+    name: "Account",
+    class: "lead clip",
+    phone: "title",
+    cell: ({ id, label }) => (
+      <>
+        <a href={hrefOf(`accounts/${id}`)}>{label ?? "No name"}</a>
+        <code>{id}</code>
+      </>
+    ),
+  },
+  { name: "Status", phone: "about", cell: ({ status }) => <KeyStatus status={status} /> },
+  {
+    name: "Left or owed",
+    class: "number two",
+    phone: "value",
+    cell: (account) => <Balance summary={accountBalance(account)} name={account.label ?? account.id} />,
+  },
+  { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
+  {
+    name: "Keys",
+    class: "clip",
+    minor: true,
+    phone: "side",
+    phoneUnit: "keys",
+    cell: ({ keys }) => count(keys.length),
+    note: owners,
+  },
+  {
+    name: "Actions",
+    class: "row-end",
+    unseen: true,
+    cell: (account) => <AccountMenu account={account} />,
+  },
+];
 
 const filters = ["search", "status", "billing"];
 
@@ -131,12 +129,12 @@ const choices = [
 export function Accounts() {
   const accounts = useAnswer<AccountList>("/accounts", 10_000);
   const filter = parameters(["search", "status", "billing", "sort"]);
-  const [ask, dialog] = useDialogs({ create: CreateAccount }, null, accounts.reload);
+  useAsked("account", ask(CreateAccount, null));
   return (
     <>
       <PageHead title="Accounts" about="A balance or a token budget that several keys share">
         <ForAdmins>
-          <Button kind="primary" icon="plus" onClick={ask("create")}>
+          <Button kind="primary" icon="plus" onClick={ask(CreateAccount, null)}>
             New account
           </Button>
         </ForAdmins>
@@ -154,7 +152,7 @@ export function Accounts() {
           {({ data }) => (
             <Table
               rows={chosenAccounts(data, filter)}
-              columns={columnsOf(accounts.reload)}
+              columns={columns}
               keyOf={({ id }) => id}
               empty={
                 <EmptyList icon="accounts" what="accounts" filters={filters}>
@@ -169,7 +167,6 @@ export function Accounts() {
         </LoadedContent>
       </div>
       <Caps />
-      {dialog}
     </>
   );
 }

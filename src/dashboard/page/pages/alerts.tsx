@@ -1,12 +1,19 @@
+import { useState } from "preact/hooks";
 import type { AlertView } from "../../../admin/system/alert-schema.ts";
-import { useAnswer } from "../api.ts";
+import { api, useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
+import { Ask } from "../parts/ask.tsx";
 import { Badge, type Tone } from "../parts/badge.tsx";
 import { Card } from "../parts/card.tsx";
+import { ask, type DialogProps } from "../parts/dialogs.tsx";
+import { TextField } from "../parts/field.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
+import { Menu, MenuItem } from "../parts/menu.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, modelHref } from "../router.ts";
+import { wholeOrNull } from "./key-form.ts";
 
 const shownCount = 10;
 
@@ -15,6 +22,7 @@ function placeOf({ subject: { type, id } }: AlertView): string {
   if (type === "key") return hrefOf(`keys/${id}`);
   if (type === "account") return hrefOf(`accounts/${id}`);
   if (type === "model") return modelHref(id);
+  if (type === "cap") return hrefOf("accounts?near=0.8");
   return hrefOf(type === "provider" ? `models?vendor=${encodeURIComponent(id)}&listed=all` : "system");
 }
 
@@ -49,7 +57,7 @@ export function ActiveAlerts() {
       <h2 id="needs-attention">
         <a href={hrefOf("alerts")}>Needs attention</a>
       </h2>
-      <ul class="stack alerts" role="alert">
+      <ul class="stack alerts" aria-live="polite">
         {alerts.slice(0, shownCount).map((alert) => (
           <Alert key={`${alert.kind} ${alert.subject.id} ${alert.text}`} alert={alert} />
         ))}
@@ -66,17 +74,50 @@ export function ActiveAlerts() {
 const columns: readonly Column<AlertView>[] = [
   {
     name: "Alert",
-    class: "lead",
+    class: "lead message",
     cell: (alert) => <a href={placeOf(alert)}>{alert.text}</a>,
     note: ({ last_error: error }) => error && `“${error}”`,
   },
   { name: "Severity", cell: ({ severity }) => <Badge tone={tones[severity]}>{severity}</Badge> },
   { name: "Since", cell: ({ since }) => (since === null ? "–" : moment(since)) },
-  { name: "Next", cell: ({ next }) => <code>{next}</code> },
+  { name: "Next", cell: ({ next }) => <code class="unbroken">{next}</code> },
 ];
+
+const dayMs = 86_400_000;
+
+function Acknowledge({ subject: { kind, text }, onClose }: DialogProps<AlertView>) {
+  const days = useState("7");
+  const send = async () => {
+    const until = Date.now() + (wholeOrNull(days[0], "The number of days") ?? 0) * dayMs;
+    await api.post("/alerts/ack", { kind, until: new Date(until).toISOString() });
+  };
+  const texts = { title: "Acknowledge", verb: "Acknowledge", done: "Acknowledged.", about: text };
+  return (
+    <Ask {...texts} onClose={onClose} send={send}>
+      <p>
+        This covers all alerts of the kind <code>{kind}</code>. They stay listed, and webhooks do not change.
+      </p>
+      <TextField label="Days" state={days} inputMode="numeric" required />
+    </Ask>
+  );
+}
+
+const actions: Column<AlertView> = {
+  name: "Actions",
+  class: "row-end",
+  unseen: true,
+  cell: (alert) => (
+    <ForAdmins>
+      <Menu label={`Actions for ${alert.text}`}>
+        <MenuItem onClick={ask(Acknowledge, alert)}>Acknowledge…</MenuItem>
+      </Menu>
+    </ForAdmins>
+  ),
+};
 
 const acknowledgedColumn: Column<AlertView> = {
   name: "Acknowledged",
+  class: "clip",
   cell: ({ acknowledged }) => acknowledged?.by,
   note: ({ acknowledged }) => acknowledged && `until ${moment(acknowledged.until)}`,
 };
@@ -119,7 +160,7 @@ export function Alerts() {
               <Card title="Active">
                 <Table
                   rows={active ?? []}
-                  columns={columns}
+                  columns={[...columns, actions]}
                   keyOf={({ kind, subject, text }) => `${kind} ${subject.id} ${text}`}
                   empty={<p class="muted pad">Nothing needs attention.</p>}
                 />
@@ -129,11 +170,7 @@ export function Alerts() {
                   rows={seen ?? []}
                   columns={[...columns, acknowledgedColumn]}
                   keyOf={({ kind, subject, text }) => `${kind} ${subject.id} ${text}`}
-                  empty={
-                    <p class="muted pad">
-                      None. <code>sluice alerts ack KIND</code> acknowledges an alert.
-                    </p>
-                  }
+                  empty={<p class="muted pad">None.</p>}
                 />
               </Card>
             </>

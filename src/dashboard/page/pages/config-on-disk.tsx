@@ -6,6 +6,7 @@ import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Card } from "../parts/card.tsx";
+import { useAsked } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -65,10 +66,10 @@ function CheckResult({ check: { file, ok, problems, warnings, changes } }: { che
 interface ReloadProps {
   readonly check: ConfigCheckView;
   readonly onClose: () => void;
-  readonly onDone: (reloaded: ConfigReloadView) => void;
+  readonly onReloaded: (reloaded: ConfigReloadView) => void;
 }
 
-function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onDone }: ReloadProps) {
+function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onReloaded }: ReloadProps) {
   const restarts = changes.filter(({ needs_restart }) => needs_restart).length;
   return (
     <Ask
@@ -77,7 +78,7 @@ function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onDo
       verb="Reload"
       onClose={onClose}
       send={async () =>
-        onDone(
+        onReloaded(
           await api.post<ConfigReloadView>("/config/reload", {
             ...(digest === null ? {} : { digest }),
             suspend_keys: suspends_keys > 0,
@@ -122,11 +123,12 @@ function ReloadResult({
 }
 
 /** The differences of the file on disk, and a button to apply them. */
-export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
+export function ConfigOnDisk() {
   const check = useAnswer<ConfigCheckView>("/config/check");
   const [asking, setAsking] = useState<ConfigCheckView | null>(null);
   const [reloaded, setReloaded] = useState<ConfigReloadView | null>(null);
   const { value } = check;
+  useAsked("reload", () => setAsking(value), value?.ok === true);
   return (
     <Card
       title="On disk"
@@ -145,18 +147,7 @@ export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
       <LoadedContent loaded={check} rows={2}>
         {(checked) => <CheckResult check={checked} />}
       </LoadedContent>
-      {asking && (
-        <Reload
-          check={asking}
-          onClose={() => setAsking(null)}
-          onDone={(done) => {
-            setAsking(null);
-            setReloaded(done);
-            check.reload();
-            onReload();
-          }}
-        />
-      )}
+      {asking && <Reload check={asking} onClose={() => setAsking(null)} onReloaded={setReloaded} />}
     </Card>
   );
 }

@@ -37,7 +37,7 @@ const columns: readonly Column<ExchangeView>[] = [
     name: "Time",
     class: "lead",
     phone: "side",
-    cell: (exchange) => <a href={hrefTo(exchange)}>{moment(exchange.at)}</a>,
+    cell: (exchange) => <a href={requestHref(exchange)}>{moment(exchange.at)}</a>,
   },
   keyColumn,
   {
@@ -83,19 +83,13 @@ const columns: readonly Column<ExchangeView>[] = [
 const withoutKey = columns.filter((column) => column !== keyColumn);
 
 /** The self-service page shows a request in a dialog; the dashboard has a page for each. */
-function hrefTo({ id, entry }: ExchangeView): string {
-  const where = entry === null ? "" : `entry=${entry}`;
-  if (!isSelfServicePage) return requestHref(id, where);
+export function requestHref({ id, entry }: Pick<ExchangeView, "id" | "entry">): string {
+  if (!isSelfServicePage) return hrefOf(`requests/${id}${entry === null ? "" : `?entry=${entry}`}`);
   const search = new URLSearchParams(query.value);
   search.set("open", id);
   if (entry === null) search.delete("entry");
   else search.set("entry", String(entry));
   return hrefOf(`?${search}`);
-}
-
-/** The page of a request; `where` selects the ledger entry. */
-function requestHref(id: string, where = ""): string {
-  return hrefOf(`requests/${id}${where === "" ? "" : `?${where}`}`);
 }
 
 export function ExchangeTable({ exchanges, withKey, children }: ExchangeTableProps) {

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
 import type { IssuedKeyView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, useAnswer } from "../api.ts";
+import { nameOfKey } from "../key-name.ts";
 import { Ask } from "../parts/ask.tsx";
 import { balanceText, keyBalance } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
@@ -20,21 +21,16 @@ export type KeyDialogProps = DialogProps<KeyView>;
 export function aboutKey(key: KeyView): ComponentChildren {
   return (
     <>
-      {key.label ?? "No label"} · <code>{key.prefix}…</code> · {balanceText(keyBalance(key))}
+      {nameOfKey(key)} · <code>{key.prefix}…</code> · {balanceText(keyBalance(key))}
     </>
   );
 }
 
-/** A key's name in notices and questions. */
-export function nameOfKey({ label, prefix }: Pick<KeyView, "label" | "prefix">): string {
-  return label ?? `${prefix}…`;
-}
-
-export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "prefix">) {
+export function KeyLink(key: Pick<KeyView, "id" | "label" | "owner" | "prefix">) {
   return (
     <>
-      <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
-      <code>{prefix}…</code>
+      <a href={hrefOf(`keys/${key.id}`)}>{nameOfKey(key)}</a>
+      <code>{key.prefix}…</code>
     </>
   );
 }
@@ -69,7 +65,7 @@ export function EditKey({ subject: key, ...dialog }: KeyDialogProps) {
   );
 }
 
-export function RotateKey({ subject: key, onDone, onClose }: KeyDialogProps) {
+export function RotateKey({ subject: key, onClose }: KeyDialogProps) {
   const hours = useState("0");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   const send = async () => {
@@ -78,10 +74,10 @@ export function RotateKey({ subject: key, onDone, onClose }: KeyDialogProps) {
     setIssued(made);
   };
   if (issued) {
-    return <Secret title="New secret" issued={issued} onClose={onDone} />;
+    return <Secret title="New secret" issued={issued} onClose={onClose} />;
   }
   return (
-    <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} send={send}>
+    <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" stays onClose={onClose} send={send}>
       <p>The key gets a new secret. Balance, label and limits stay.</p>
       <TextField label="Hours until the old secret stops working" state={hours} inputMode="decimal" />
     </Ask>
@@ -130,7 +126,7 @@ export function stopKey(action: keyof typeof stops) {
 const noAccounts: readonly AccountView[] = [];
 
 /** Creates a key on the given account, unless another one is chosen. */
-export function CreateKey({ subject: initialAccount, onDone, onClose }: DialogProps<AccountView | null>) {
+export function CreateKey({ subject: initialAccount, onClose }: DialogProps<AccountView | null>) {
   const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
   const [account, setAccount] = useState(initialAccount);
   const ownMode = useState<KeyView["mode"]>("credit");
@@ -162,13 +158,13 @@ export function CreateKey({ subject: initialAccount, onDone, onClose }: DialogPr
   };
 
   if (issued) {
-    return <Secret title="New key" issued={issued} onClose={onDone} />;
+    return <Secret title="New key" issued={issued} onClose={onClose} />;
   }
   const choices = accounts
     .filter(({ status }) => status === "active")
     .map(({ id, label }) => ({ value: id, text: label ?? id }));
   return (
-    <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
+    <Ask title="New key" verb="Create key" stays onClose={onClose} send={send}>
       {choices.length > 0 && (
         <SelectField
           label="Account"

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import type { AccountList } from "../../../admin/accounts/schema.ts";
 import type { CapView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, useAnswer } from "../api.ts";
+import { nameOfKey } from "../key-name.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
 import { capText } from "../parts/cap-bars.tsx";
-import { useDialogs } from "../parts/dialogs.tsx";
+import { ask } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
@@ -17,42 +18,24 @@ import {
   aboutKey,
   EditKey,
   type KeyDialogProps,
-  nameOfKey,
   RotateKey,
   stopKey,
   TopUpKey,
 } from "./key-dialogs.tsx";
 
-const dialogs = {
-  topup: TopUpKey,
-  adjust: AdjustKey,
-  edit: EditKey,
-  "raise-cap": RaiseCap,
-  move: MoveKey,
-  rotate: RotateKey,
-  disable: stopKey("Disable"),
-  suspend: stopKey("Suspend"),
-  revoke: stopKey("Revoke"),
-} as const;
+const [DisableKey, SuspendKey, RevokeKey] = [stopKey("Disable"), stopKey("Suspend"), stopKey("Revoke")];
 
 interface KeyMenuProps {
   readonly apiKey: KeyView;
   /** Shows a button for the most common action. */
   readonly showsButtons?: boolean;
-  readonly onChange: () => void;
 }
 
 /** The actions on a key that its status allows. */
-export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenuProps) {
-  const [ask, dialog] = useDialogs(dialogs, key, onChange);
+export function KeyMenu({ apiKey: key, showsButtons = false }: KeyMenuProps) {
   const [, enable] = useAction(async () => {
-    try {
-      await api.post(`/keys/${key.id}/enable`);
-      notify(`${nameOfKey(key)} is active again.`);
-    } finally {
-      // A rejection usually means that the key was changed elsewhere in the meantime.
-      onChange();
-    }
+    await api.post(`/keys/${key.id}/enable`);
+    notify(`${nameOfKey(key)} is active again.`);
   });
 
   const held = key.status === "disabled" || key.status === "suspended";
@@ -61,32 +44,31 @@ export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenu
   return (
     <ForAdmins>
       {showsButtons && key.mode === "credit" && (
-        <Button icon="plus" onClick={ask("topup")}>
+        <Button icon="plus" onClick={ask(TopUpKey, key)}>
           Top up
         </Button>
       )}
       {showsButtons && (
-        <Button icon="exchanges" onClick={ask("rotate")}>
+        <Button icon="exchanges" onClick={ask(RotateKey, key)}>
           Rotate
         </Button>
       )}
       <Menu label={`Actions for ${nameOfKey(key)}`}>
-        {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
-        {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
-        <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
-        {key.caps.length > 0 && <MenuItem onClick={ask("raise-cap")}>Raise a cap once…</MenuItem>}
-        <MenuItem onClick={ask("move")}>Move to an account…</MenuItem>
-        <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
+        {key.mode === "credit" && <MenuItem onClick={ask(TopUpKey, key)}>Top up…</MenuItem>}
+        {key.mode === "credit" && <MenuItem onClick={ask(AdjustKey, key)}>Adjust credit…</MenuItem>}
+        <MenuItem onClick={ask(EditKey, key)}>Edit…</MenuItem>
+        {key.caps.length > 0 && <MenuItem onClick={ask(RaiseCap, key)}>Raise a cap once…</MenuItem>}
+        <MenuItem onClick={ask(MoveKey, key)}>Move to an account…</MenuItem>
+        <MenuItem onClick={ask(RotateKey, key)}>Rotate secret…</MenuItem>
         {!(held && isClosed) && <hr />}
         {held && !isClosed && <MenuItem onClick={enable}>Enable</MenuItem>}
-        {!held && <MenuItem onClick={ask("disable")}>Disable…</MenuItem>}
-        {!held && <MenuItem onClick={ask("suspend")}>Suspend…</MenuItem>}
+        {!held && <MenuItem onClick={ask(DisableKey, key)}>Disable…</MenuItem>}
+        {!held && <MenuItem onClick={ask(SuspendKey, key)}>Suspend…</MenuItem>}
         <hr />
-        <MenuItem danger onClick={ask("revoke")}>
+        <MenuItem danger onClick={ask(RevokeKey, key)}>
           Revoke…
         </MenuItem>
       </Menu>
-      {dialog}
     </ForAdmins>
   );
 }

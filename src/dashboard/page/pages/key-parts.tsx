@@ -3,7 +3,7 @@ import type { UsageRowView, UsageTotalsView, UsageView } from "../../../admin/re
 import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
-import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
+import { count, credits, date, rate, shortPlural } from "../format.ts";
 import { keyBalance, Spent } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
@@ -11,6 +11,7 @@ import { Money } from "../parts/money.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Tokens } from "../parts/tokens.tsx";
 import { parameters } from "../router.ts";
 import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.tsx";
 
@@ -97,9 +98,9 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
       cell: ({ failed }) => count(failed),
       note: ({ rejected }) => rejected > 0 && `${count(rejected)} rejected`,
     },
-    { name: "Input", class: "number", cell: ({ input_tokens }) => shortCount(input_tokens) },
+    { name: "Input", class: "number", cell: ({ input_tokens: value }) => <Tokens value={value} /> },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
-    { name: "Output", class: "number", cell: ({ output_tokens }) => shortCount(output_tokens) },
+    { name: "Output", class: "number", cell: ({ output_tokens: value }) => <Tokens value={value} /> },
     {
       name: "Spent",
       class: "number",

@@ -4,6 +4,7 @@ import type { UsageView } from "../../../admin/reports/schema.ts";
 import type { EntryView, ExchangeView } from "../../../admin/requests/schema.ts";
 import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
+import { nameOfKey } from "../key-name.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
@@ -36,7 +37,7 @@ export function KeyPage({ id }: { id: string }) {
         {(value) => (
           <>
             <PageHead
-              title={value.label ?? "No label"}
+              title={nameOfKey(value)}
               about={
                 <>
                   <code>{value.prefix}…</code>{" "}
@@ -51,14 +52,7 @@ export function KeyPage({ id }: { id: string }) {
                 </>
               }
             >
-              <KeyMenu
-                apiKey={value}
-                showsButtons
-                onChange={() => {
-                  key.reload();
-                  entries.reload();
-                }}
-              />
+              <KeyMenu apiKey={value} showsButtons />
             </PageHead>
             <KeyFacts apiKey={value} figures={usage.value?.total ?? null} />
             <KeyCapCards apiKey={value} />

@@ -2,11 +2,12 @@ import type { KeyList, ListedKeyView } from "../../../admin/key-terms/schema.ts"
 import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
+import { nameOfKey } from "../key-name.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, Spent, tightestBalance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
-import { useDialogs } from "../parts/dialogs.tsx";
+import { ask, useAsked } from "../parts/dialogs.tsx";
 import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
@@ -18,21 +19,18 @@ import { Sparkline } from "../parts/sparkline.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
-import { CreateKey, KeyLink, nameOfKey } from "./key-dialogs.tsx";
+import { CreateKey, KeyLink } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 
-function columnsOf(
-  names: (account: string) => string,
-  onChange: () => void,
-): readonly Column<ListedKeyView>[] {
+function columnsOf(names: (account: string) => string): readonly Column<ListedKeyView>[] {
   return [
     {
       name: "Key",
       class: "lead clip",
       phone: "title",
       cell: KeyLink,
-      note: ({ owner }) => owner,
+      note: ({ label, owner }) => label !== null && owner,
     },
     {
       name: "Status",
@@ -76,15 +74,15 @@ function columnsOf(
     {
       name: "14 days",
       minor: true,
-      cell: ({ recent, label, prefix }) => (
-        <Sparkline values={recent} label={`Usage of ${label ?? prefix} over the last 14 days`} />
+      cell: (key) => (
+        <Sparkline values={key.recent} label={`Usage of ${nameOfKey(key)} over the last 14 days`} />
       ),
     },
     {
       name: "Actions",
       class: "row-end",
       unseen: true,
-      cell: (key) => <KeyMenu apiKey={key} onChange={onChange} />,
+      cell: (key) => <KeyMenu apiKey={key} />,
     },
   ];
 }
@@ -105,7 +103,7 @@ export function Keys() {
   const listQuery = parameters(["search", "status", "mode", "sort", "cursor"]);
   const keys = useAnswer<KeyList>("/keys", 10_000, { ...listQuery, limit: 25 });
   const names = useAccountNames();
-  const [ask, dialog] = useDialogs({ create: CreateKey }, null, keys.reload);
+  useAsked("key", ask(CreateKey, null));
   return (
     <>
       <PageHead
@@ -113,7 +111,7 @@ export function Keys() {
         about={keys.value ? `${count(keys.value.total)} ${isFiltered(filters) ? "found" : "in total"}` : "…"}
       >
         <ForAdmins>
-          <Button kind="primary" icon="plus" onClick={ask("create")}>
+          <Button kind="primary" icon="plus" onClick={ask(CreateKey, null)}>
             New key
           </Button>
         </ForAdmins>
@@ -131,7 +129,7 @@ export function Keys() {
           {(page) => (
             <Table
               rows={page.data}
-              columns={columnsOf(names, keys.reload)}
+              columns={columnsOf(names)}
               keyOf={({ id }) => id}
               empty={
                 <EmptyList icon="keys" what="keys" filters={filters}>
@@ -143,7 +141,6 @@ export function Keys() {
         </LoadedContent>
       </div>
       <Pager next={keys.value?.next_cursor ?? null} />
-      {dialog}
     </>
   );
 }

@@ -15,7 +15,7 @@ import { FactTiles } from "../parts/fact-tiles.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, LoadedContent } from "../parts/states.tsx";
+import { Empty, Failure, LoadedContent } from "../parts/states.tsx";
 import { useAction } from "../parts/submit.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { goTo, hrefOf } from "../router.ts";
@@ -140,6 +140,7 @@ function LastDay({ model }: { model: ModelView }) {
   const row = usage.value?.data.find(({ group }) => group === model.id);
   const calls = row === undefined ? 0 : row.completed + row.failed;
   const requests = hrefOf(`requests?since=24h&model=${encodeURIComponent(model.id)}`);
+  if (usage.error && usage.value === null) return <Failure error={usage.error} onRetry={usage.reload} />;
   return (
     <FactTiles
       facts={[

@@ -14,7 +14,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
-import { LoadedContent } from "../parts/states.tsx";
+import { Failure, LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { modelHref, parameters, query } from "../router.ts";
@@ -97,7 +97,7 @@ const columns: readonly Column<ModelRow>[] = [
     note: (row) => <Failures row={row} />,
   },
   {
-    name: "First byte",
+    name: "Avg. first byte",
     class: "number",
     minor: true,
     cell: ({ usage }) => duration(usage?.average_first_byte_ms ?? null),
@@ -152,20 +152,34 @@ function textOf({ id, display_name, owned_by, providers, aliases }: ModelBriefVi
 const hourMs = 3_600_000;
 const hoursShown = 24;
 
-/** The list of models, and what each was used for within a day. The list is shown even if the report fails. */
-async function loadRows(): Promise<readonly ModelRow[]> {
-  const [{ data: models }, usage] = await Promise.all([
-    api.get<{ data: readonly ModelBriefView[] }>("/models/brief"),
-    lastDay().catch(() => null),
-  ]);
-  return models.map((model) => ({
-    ...model,
-    usage: usage?.rows.get(model.id),
-    hours: usage?.hours.get(model.id) ?? [],
-  }));
+interface ModelRows {
+  readonly rows: readonly ModelRow[];
+  /** Why the figures of the last day are missing. */
+  readonly failure: Error | null;
 }
 
-async function lastDay() {
+/** The list of models, and what each was used for within a day. The list is shown even if the report fails. */
+async function loadRows(): Promise<ModelRows> {
+  const [{ data: models }, usage] = await Promise.all([
+    api.get<{ data: readonly ModelBriefView[] }>("/models/brief"),
+    lastDay().catch((error: Error) => ({ ...noUsage, failure: error })),
+  ]);
+  const rows = models.map((model) => ({
+    ...model,
+    usage: usage.rows.get(model.id),
+    hours: usage.hours.get(model.id) ?? [],
+  }));
+  return { rows, failure: usage.failure };
+}
+
+interface LastDay extends Pick<ModelRows, "failure"> {
+  readonly rows: ReadonlyMap<string | null, UsageRowView>;
+  readonly hours: ReadonlyMap<string, readonly number[]>;
+}
+
+const noUsage: LastDay = { rows: new Map(), hours: new Map(), failure: null };
+
+async function lastDay(): Promise<LastDay> {
   const since = "24h";
   const rows = await rowsByGroup((cursor) => api.get<UsageView>("/usage", { by: "model", since, cursor }));
   const byHour = await api.get<UsageView>("/usage", { by: "model,hour", since });
@@ -177,7 +191,7 @@ async function lastDay() {
     if (hour >= 0) values[hour] = requests;
     hours.set(groups?.["model"] ?? "", values);
   }
-  return { rows, hours };
+  return { rows, hours, failure: null };
 }
 
 const everyMs = 15_000;
@@ -207,7 +221,8 @@ function Filters({ rows }: { rows: readonly ModelRow[] }) {
 
 export function Models() {
   const models = useLoaded("models", loadRows, everyMs);
-  const found = chosenModels(models.value ?? [], parameters([...filterNames, "sort"]));
+  const { rows, failure } = models.value ?? { rows: [], failure: null };
+  const found = chosenModels(rows, parameters([...filterNames, "sort"]));
   const first = Math.max(0, Number(query.value.get("cursor")) || 0);
   const next = first + perPage < found.length ? String(first + perPage) : null;
   return (
@@ -215,13 +230,12 @@ export function Models() {
       <PageHead
         title="Models"
         about={
-          models.value
-            ? `${count(found.length)} of ${count(models.value.length)} that clients can request`
-            : "…"
+          models.value ? `${count(found.length)} of ${count(rows.length)} that clients can request` : "…"
         }
       />
       <Warnings />
-      <Filters rows={models.value ?? []} />
+      <Filters rows={rows} />
+      {failure && <Failure error={failure} onRetry={models.reload} />}
       <div class="card flush">
         <LoadedContent loaded={models} rows={12}>
           {() => (

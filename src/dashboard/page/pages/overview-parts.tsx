@@ -4,7 +4,9 @@ import { change, count, credits, duration, moment, rate, shortCount, shortPlural
 import { overrunFacts } from "../overrun.ts";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { Money } from "../parts/money.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Tokens } from "../parts/tokens.tsx";
 import { hrefOf } from "../router.ts";
 
 export function Tiles({ overview }: { overview: OverviewView }) {
@@ -14,7 +16,10 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     [
       "Spend",
       <>
-        <a href={hrefOf(`reports?by=key&since=${range}`)}>{credits(totals.spend)}</a> <small>credits</small>
+        <a href={hrefOf(`reports?by=key&since=${range}`)}>
+          <Money amount={totals.spend} />
+        </a>{" "}
+        <small>credits</small>
       </>,
       spendNote(overview) ?? nothingBefore,
     ],
@@ -25,7 +30,9 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     ],
     [
       "Tokens",
-      <a href={hrefOf(`reports?by=model&since=${range}`)}>{shortCount(tokens)}</a>,
+      <a href={hrefOf(`reports?by=model&since=${range}`)}>
+        <Tokens value={tokens} />
+      </a>,
       tokensNote(overview),
     ],
     [
@@ -40,7 +47,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
           ` · ${shortPlural(totals.recovered_attempts, "attempt")} recovered by retry`}
       </>,
     ],
-    ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
+    ["First byte", duration(totals.first_byte_p50_ms), `median · p95 ${duration(totals.first_byte_p95_ms)}`],
     ["In flight", count(overview.in_flight), "in progress"],
     ...overrunFacts(totals),
   ];
@@ -86,10 +93,10 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
             <span class="number">
               {row.spend === 0 && row.list_cost > 0 ? (
                 <>
-                  {credits(row.list_cost)} <small class="muted">list</small>
+                  <Money amount={row.list_cost} /> <small class="muted">list</small>
                 </>
               ) : (
-                credits(row.spend)
+                <Money amount={row.spend} />
               )}
             </span>
             <meter

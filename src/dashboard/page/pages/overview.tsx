@@ -10,7 +10,7 @@ import { choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { Empty, LoadedContent } from "../parts/states.tsx";
+import { Empty, Failure, LoadedContent } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { ActiveAlerts } from "./alerts.tsx";
 import { groupFailures, InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
@@ -106,6 +106,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
   return (
     <>
       <Tiles overview={overview} />
+      {failures.error && <Failure error={failures.error} onRetry={failures.reload} />}
       {totals.failed > 0 && latest.length > 0 && <LatestFailures failures={latest} />}
       {isQuiet(overview) ? <NoTraffic /> : <OverviewCharts overview={overview} />}
       <div class="columns">

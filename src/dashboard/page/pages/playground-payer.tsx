@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
 import type { KeyList, KeyView } from "../../../admin/key-terms/schema.ts";
 import { api, session, useAnswer, useLoaded } from "../api.ts";
+import { nameOfKey } from "../key-name.ts";
 import { accountBalance, balanceText, keyBalance } from "../parts/balance.tsx";
 import { ComboField } from "../parts/combo-box.tsx";
 import { type Choice, TextField } from "../parts/field.tsx";
@@ -35,13 +36,9 @@ export function usePayer(): PayerState {
   return session.value?.role === "admin" ? chosen : pasted;
 }
 
-function nameOf({ label, prefix }: KeyView): string {
-  return label ?? `${prefix}…`;
-}
-
 function keyChoice(key: KeyView): Choice {
-  const owner = key.owner === null ? "" : `, ${key.owner}`;
-  return { value: `key ${key.id}`, text: `${nameOf(key)} (${key.prefix}…${owner})` };
+  const owner = key.label === null || key.owner === null ? "" : `, ${key.owner}`;
+  return { value: `key ${key.id}`, text: `${nameOfKey(key)} (${key.prefix}…${owner})` };
 }
 
 function accountChoice({ id, label }: AccountView): Choice {
@@ -127,7 +124,7 @@ function usePastedKey(): PayerState {
         type="password"
         state={[secret, setSecret]}
         placeholder="slu_…"
-        hint={payer === null ? unknown : `${nameOf(key as KeyView)}: ${payer.about}`}
+        hint={payer === null ? unknown : `${nameOfKey(key as KeyView)}: ${payer.about}`}
       />
     ),
   };

@@ -175,7 +175,7 @@ function Events({ events }: { events: readonly string[] }) {
   return (
     <details class="folded">
       <summary>
-        Raw {events.length === 1 ? "answer" : "events"} <span class="muted">{count(events.length)}</span>
+        Raw {events.length === 1 ? "response" : "events"} <span class="muted">{count(events.length)}</span>
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
       <div class="well events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">

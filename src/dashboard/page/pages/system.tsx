@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { ConfigTextView } from "../../../admin/config/schema.ts";
 import type { Page } from "../../../admin/formats/shapes.ts";
 import type { AuditView, HealthView, NodeView } from "../../../admin/system/schema.ts";
@@ -55,12 +54,10 @@ const nodeColumns: readonly Column<NodeView>[] = [
 export function System() {
   const health = useAnswer<HealthView>("/health", 5000);
   const nodes = useAnswer<{ data: readonly NodeView[] }>("/nodes", 5000);
-  // Whatever depends on the configuration is fetched again after a reload.
-  const [reloads, setReloads] = useState(0);
   return (
     <>
       <PageHead title="System" about="Health, configuration, storage and audit log." />
-      <Warnings key={`warnings ${reloads}`} />
+      <Warnings />
       <LoadedContent loaded={health} rows={2}>
         {(value) => (
           <>
@@ -76,10 +73,10 @@ export function System() {
           <Table rows={nodes.value.data} columns={nodeColumns} keyOf={({ node }) => node} />
         </Card>
       )}
-      <ConfigOnDisk onReload={() => setReloads(reloads + 1)} />
-      <ConfigInForce key={`config ${reloads}`} />
-      <Storage key={`storage ${reloads}`} />
-      <AuditLog key={`changes ${reloads}`} />
+      <ConfigOnDisk />
+      <ConfigInForce />
+      <Storage />
+      <AuditLog />
     </>
   );
 }

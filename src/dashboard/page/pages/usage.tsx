@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { UsageRowView, UsageTotalsView, UsageView } from "../../../admin/reports/schema.ts";
 import { ApiError, api, useLoaded } from "../api.ts";
-import { change, count, credits, exactCredits, rate, shortCount, timeRange } from "../format.ts";
+import { change, count, credits, exactCredits, rate, timeRange } from "../format.ts";
 import { overrunFacts } from "../overrun.ts";
 import { Download, everyPage } from "../parts/download.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
-import { Figure } from "../parts/figure.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { LoadedContent } from "../parts/states.tsx";
+import { Tokens } from "../parts/tokens.tsx";
 import { Points } from "../parts/warnings.tsx";
 import { parameters, query } from "../router.ts";
 import { UsageChart } from "../usage/usage-chart.tsx";
@@ -17,10 +17,6 @@ import { defaultGrouping, UsageFilters } from "../usage/usage-filters.tsx";
 import { limitsOf, Projections, useLimited } from "../usage/usage-limits.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
 import { WhatIf } from "../usage/what-if.tsx";
-
-function Tokens({ value }: { value: number }) {
-  return <Figure value={value} format={shortCount} unit="tokens" />;
-}
 
 /** The totals, or the figures of the one group that is shown, and how the totals changed since the period before. */
 function factsOf(figures: UsageTotalsView, before: UsageTotalsView | null): readonly Fact[] {
@@ -34,7 +30,9 @@ function factsOf(figures: UsageTotalsView, before: UsageTotalsView | null): read
       "Spend",
       <Money amount={figures.spend} />,
       <>
-        {join(than((each) => each.spend) ?? "credits")} {listed}
+        {than((each) => each.spend) ?? "credits"}
+        {listed && " · "}
+        {listed}
       </>,
     ],
     [
@@ -136,7 +134,16 @@ export function Usage() {
   const report = usage.value?.report;
   return (
     <>
-      <PageHead title="Usage" about={report === undefined ? "…" : timeRange(report.since, report.until)}>
+      <PageHead
+        title="Usage"
+        about={
+          report !== undefined
+            ? timeRange(report.since, report.until)
+            : usage.error === null
+              ? "…"
+              : undefined
+        }
+      >
         {report !== undefined && <Download name="usage" rows={() => tableRows(report)} />}
       </PageHead>
       <UsageFilters names={[...filters, ...choices]} />

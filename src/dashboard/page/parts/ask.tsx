@@ -15,16 +15,17 @@ interface AskProps {
   readonly send: () => Promise<unknown>;
   /** The message shown once it was sent. */
   readonly done?: string;
-  readonly onDone?: () => void;
+  /** Stays open when it was sent, because it shows what came back. */
+  readonly stays?: boolean;
   readonly onClose: () => void;
 }
 
 /** A form in a dialog. If the server rejects it, the dialog stays open and shows the error. */
-export function Ask({ title, about, verb, danger, children, send, done, onDone, onClose }: AskProps) {
+export function Ask({ title, about, verb, danger, children, send, done, stays, onClose }: AskProps) {
   const { busy, error, onSubmit } = useSubmit(async () => {
     await send();
     if (done !== undefined) notify(done);
-    onDone?.();
+    if (!stays) onClose();
   });
   return (
     <Dialog title={title} onClose={onClose}>

@@ -105,9 +105,10 @@ export function accountBalance(account: AccountView): BalanceSummary {
   };
 }
 
-/** `4.50 left of 5.00 credits` */
+/** `4.50 left of 5.00 credits`, `3.20 owed · credits, postpaid` */
 export function balanceText({ main, word, side }: BalanceSummary): string {
-  return [main, word, side].filter((part) => part !== "").join(" ");
+  const amount = word === "" ? main : `${main} ${word}`;
+  return `${amount}${side.startsWith("of ") ? "" : " ·"} ${side}`;
 }
 
 /** A key's own spending: total credits, or tokens of the current period. */

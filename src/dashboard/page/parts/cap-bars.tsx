@@ -16,6 +16,16 @@ export function capText({ limit, period, models }: Pick<CapView, "limit" | "peri
   return `${amountOf(limit, mode)} ${unit} per ${period}${modelsText}`;
 }
 
+/** The same, with the models in one piece where a line has room for them. */
+function CapTerms({ cap, mode }: { cap: Pick<CapView, "limit" | "period" | "models">; mode: Unit }) {
+  if (cap.models === null) return <>{capText(cap, mode)}</>;
+  return (
+    <>
+      {capText({ ...cap, models: null }, mode)} for <span class="unbroken">{cap.models}</span>
+    </>
+  );
+}
+
 /** The reset time, and the increase until then. */
 function resetText(
   { resets_at, raised_by }: Pick<CapView, "resets_at" | "raised_by">,
@@ -34,7 +44,7 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
       {caps.map((cap) => (
         <li key={`${cap.period} ${cap.models}`}>
           <span>
-            {amountOf(cap.used, mode)} used of {capText(cap, mode)}
+            {amountOf(cap.used, mode)} used of <CapTerms cap={cap} mode={mode} />
           </span>
           <UsedMeter amount={cap.used} limit={cap.limit} label={`Used of ${capText(cap, mode)}`} />
           <small class="muted">{resetText(cap, mode)}</small>
@@ -71,7 +81,7 @@ export function ValueCapBars({ caps, mode }: { caps: readonly BoundCapView[]; mo
         <li key={`${cap.cap} ${cap.value}`}>
           <span>
             {cap.used === null ? "" : `${amountOf(cap.used, mode)} used of `}
-            {capText(cap, mode)}, {boundText(cap)}
+            <CapTerms cap={cap} mode={mode} />, {boundText(cap)}
           </span>
           {cap.used !== null && (
             <UsedMeter amount={cap.used} limit={cap.limit} label={`Used of ${capText(cap, mode)}`} />

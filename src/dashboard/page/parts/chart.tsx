@@ -49,6 +49,9 @@ const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 2.5, 5].map((
   .flat()
   .filter(Number.isInteger);
 
+const daySeconds = 86_400;
+const wholeDays = [1, 2, 3, 5, 7, 14, 28].map((days) => days * daySeconds);
+
 const barPaths = uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.18 });
 const bars = barPaths === undefined ? {} : { paths: barPaths };
 
@@ -81,8 +84,6 @@ function drawn({ lines, isRunning = false }: ChartProps): readonly DrawnLine[] {
     ...split.map(({ line, running }) => ({ line, values: running, isRunning: true })),
   ];
 }
-
-const daySeconds = 86_400;
 
 /** Whole days are UTC days, whatever time zone the page shows. */
 function zoneOf({ at: [first = 0, second = first + daySeconds] }: ChartProps): Zone {
@@ -131,6 +132,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
         grid: { show: false },
         space: 64,
         size: 30,
+        ...(second - first >= daySeconds ? { incrs: wholeDays } : {}),
         values: (_chart, splits) => splits.map((seconds) => axisTime(seconds * 1000, inZone)),
       },
       {

@@ -1,3 +1,4 @@
+import { titled } from "../format.ts";
 import { parameter } from "../router.ts";
 import { ComboBox } from "./combo-box.tsx";
 import { type Choice, Select } from "./field.tsx";
@@ -30,7 +31,7 @@ export function Choose({ name, label, otherwise = `Any ${name}`, choices }: Choo
   const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);
   const offered = [{ value: "", text: otherwise }, ...(isKnown ? [] : plainChoices([chosen])), ...choices];
-  const title = label ?? name.charAt(0).toUpperCase() + name.slice(1);
+  const title = label ?? titled(name);
   if (choices.length > maxInSelect) {
     return (
       <ComboBox

@@ -66,11 +66,21 @@ export interface SelectProps {
   readonly choices: readonly Choice[];
 }
 
+/** Longer choices, such as some models, are cut. */
+const maxShown = 24;
+
 type FieldName = { readonly id: string } | { readonly "aria-label": string };
 
 export function Select({ state: [chosen, onValue], choices, ...attributes }: SelectProps & FieldName) {
+  const text = choices.find(({ value }) => value === chosen)?.text ?? "";
+  const title = text.length > maxShown ? text : undefined;
   return (
-    <select {...attributes} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
+    <select
+      {...attributes}
+      title={title}
+      value={chosen}
+      onChange={(event) => onValue(event.currentTarget.value)}
+    >
       {choices.map(({ value, text }) => (
         <option key={value} value={value} selected={value === chosen}>
           {text}

@@ -16,7 +16,8 @@ export interface CodeRequest {
 /** A program that sends the request, with the key in `SLUICE_KEY`. Null for a form outside curl. */
 export function codeOf(language: CodeLanguage, request: CodeRequest): string | null {
   const { body, route } = request;
-  if (language === "curl") return curlOf(request);
+  if (language === "curl")
+    return curlOf(request) + (route.read === undefined ? " \\\n  --output speech" : "");
   if (body instanceof FormData || typeof body === "string") return null;
   // Fields without a value are not sent.
   const sent: Record<string, unknown> = JSON.parse(JSON.stringify(body));
@@ -24,7 +25,7 @@ export function codeOf(language: CodeLanguage, request: CodeRequest): string | n
   return write(request, sent, route.read === undefined);
 }
 
-function curlOf({ origin, path, route, body }: CodeRequest): string {
+export function curlOf({ origin, path, body }: Omit<CodeRequest, "route">): string {
   const lines = [`curl ${origin}${path}`, '-H "Authorization: Bearer $SLUICE_KEY"'];
   if (body instanceof FormData) {
     body.forEach((value, name) => {
@@ -35,7 +36,6 @@ function curlOf({ origin, path, route, body }: CodeRequest): string {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     lines.push('-H "Content-Type: application/json"', `-d ${shellQuoted(text)}`);
   }
-  if (route.read === undefined) lines.push("--output speech");
   return lines.join(" \\\n  ");
 }
 

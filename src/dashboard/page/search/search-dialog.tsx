@@ -1,34 +1,32 @@
 import { useEffect, useId, useState } from "preact/hooks";
-import type { AccountList } from "../../../admin/accounts/schema.ts";
-import type { KeyList } from "../../../admin/key-terms/schema.ts";
-import { api, useAnswer, useLoaded } from "../api.ts";
-import { useModels } from "../model-list.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { ask, type DialogProps } from "../parts/dialogs.tsx";
 import { goTo } from "../router.ts";
-import { type Found, findAll, type Searched } from "./found.ts";
+import type { Found } from "./found.ts";
 
-type Pages = Searched["pages"];
+interface SearchProps {
+  /** A hook: what to offer for a text. */
+  readonly useFound: (typed: string) => readonly Found[];
+  readonly placeholder: string;
+}
 
 /** Opens the search by `/`, ⌘K or Ctrl+K, unless something is being typed or decided. */
-export function Search({ pages }: { pages: Pages }) {
-  const [isOpen, setOpen] = useState(false);
+export function Search(props: SearchProps) {
+  const open = ask(SearchDialog, props);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (!opensSearch(event) || document.querySelector("dialog[open]") !== null) return;
       event.preventDefault();
-      setOpen(true);
+      open();
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
   return (
-    <>
-      <Button icon="search" onClick={() => setOpen(true)}>
-        Search <kbd>/</kbd>
-      </Button>
-      {isOpen && <SearchDialog pages={pages} onClose={() => setOpen(false)} />}
-    </>
+    <Button icon="search" onClick={open}>
+      Search <kbd>/</kbd>
+    </Button>
   );
 }
 
@@ -39,29 +37,19 @@ function opensSearch({ key, metaKey, ctrlKey, altKey, target }: KeyboardEvent): 
   return key === "/" && !isTyping;
 }
 
-const fewest = 2;
-const keysAsked = 5;
-
-function SearchDialog({ pages, onClose }: { pages: Pages; onClose: () => void }) {
+function SearchDialog({ subject: { useFound, placeholder }, onClose }: DialogProps<SearchProps>) {
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
   const listId = useId();
-  const models = useModels();
-  const accounts = useAnswer<AccountList>("/accounts");
-  const search = text.trim();
-  const keys = useLoaded(`search ${search}`, async () =>
-    search.length < fewest ? null : api.get<KeyList>("/keys", { search, limit: keysAsked }),
-  );
-  const found = findAll(text, {
-    pages,
-    models: models.value?.data ?? [],
-    accounts: accounts.value?.data ?? [],
-    keys: search.length < fewest ? [] : (keys.value?.data ?? []),
-  });
+  const found = useFound(text);
+  useEffect(() => {
+    document.getElementById(`${listId}-${active}`)?.scrollIntoView({ block: "nearest" });
+  }, [active]);
   const open = (one: Found | undefined) => {
     if (one === undefined) return;
     onClose();
-    goTo(one.href);
+    if (typeof one.target === "string") goTo(one.target);
+    else one.target();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -83,7 +71,7 @@ function SearchDialog({ pages, onClose }: { pages: Pages; onClose: () => void })
           autocomplete="off"
           spellcheck={false}
           autofocus
-          placeholder="Key, account, model, request id or page"
+          placeholder={placeholder}
           value={text}
           onInput={({ currentTarget: { value } }) => {
             setText(value);
@@ -96,7 +84,7 @@ function SearchDialog({ pages, onClose }: { pages: Pages; onClose: () => void })
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled by the text field, which keeps the focus.
             // biome-ignore lint/a11y/useFocusableInteractive: the text field points at it.
             <div
-              key={`${one.kind} ${one.href}`}
+              key={`${one.text} ${one.about}`}
               id={`${listId}-${place}`}
               role="option"
               aria-selected={place === active}
@@ -107,6 +95,7 @@ function SearchDialog({ pages, onClose }: { pages: Pages; onClose: () => void })
             </div>
           ))}
         </div>
+        {found.length === 0 && <p class="muted">Nothing found.</p>}
       </div>
     </Dialog>
   );

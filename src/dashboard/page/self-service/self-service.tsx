@@ -13,7 +13,7 @@ import { KeyStatus } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
-import { type DialogProps, useDialogs } from "../parts/dialogs.tsx";
+import { ask, type DialogProps, OpenDialog } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
@@ -21,6 +21,8 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { Empty, LoadedContent } from "../parts/states.tsx";
 import { path, query, setQuery } from "../router.ts";
+import { Search } from "../search/search-dialog.tsx";
+import { useOwnFound } from "../search/use-found.ts";
 import { nextTheme, theme } from "../theme.ts";
 import { ApproveDevice, SignInForDevice } from "./device.tsx";
 import { Snippets } from "./snippets.tsx";
@@ -36,12 +38,18 @@ export function SelfService() {
         <Mark />
         <strong>Sluice</strong>
         <small class="muted">{session.value?.name}</small>
-        <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
-        <Button kind="quiet" icon="sign-out" label="Sign out" onClick={signOut} />
+        <Search useFound={useOwnFound} placeholder="Key, request id, code or action" />
+        <Button kind="quiet" icon={theme.value} onClick={nextTheme}>
+          Theme: {theme.value}
+        </Button>
+        <Button kind="quiet" icon="sign-out" onClick={signOut}>
+          Sign out
+        </Button>
       </header>
       <main id="content" tabIndex={-1}>
         {isDevicePage ? <ApproveDevice /> : <OwnKeys />}
       </main>
+      <OpenDialog />
       <Notices />
     </div>
   );
@@ -49,62 +57,63 @@ export function SelfService() {
 
 function OwnKeys() {
   const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200, owner: "me" });
-  const [ask, dialog] = useDialogs({ make: MakeKey }, null, keys.reload);
+  return <LoadedContent loaded={keys}>{({ data }) => <ChosenKey keys={data} />}</LoadedContent>;
+}
+
+function ChosenKey({ keys }: { keys: readonly KeyView[] }) {
+  const chosen = keys.find(({ id }) => id === query.value.get("key")) ?? keys[0];
+  const newKey = session.value?.new_key && (
+    <Button icon="plus" onClick={ask(MakeKey, null)}>
+      New key
+    </Button>
+  );
+  if (chosen === undefined) {
+    return (
+      <>
+        <PageHead title="Your keys">{newKey}</PageHead>
+        <Empty icon="keys" title="You have no key yet">
+          {newKey ? (
+            <p>Create one. It is shown only once.</p>
+          ) : (
+            <p>Ask an operator to create one with the owner {session.value?.name}.</p>
+          )}
+        </Empty>
+      </>
+    );
+  }
   return (
-    <LoadedContent loaded={keys}>
-      {({ data }) => {
-        const chosen = data.find(({ id }) => id === query.value.get("key")) ?? data[0];
-        return (
-          <>
-            {(data.length > 1 || session.value?.new_key) && (
-              <div class="filters">
-                {data.length > 1 && (
-                  <SelectField
-                    label="Key"
-                    state={[chosen?.id ?? "", (key) => setQuery({ key })]}
-                    choices={data.map(({ id, label, prefix }) => ({
-                      value: id,
-                      text: label === null ? `${prefix}…` : `${label} (${prefix}…)`,
-                    }))}
-                  />
-                )}
-                {session.value?.new_key && (
-                  <Button icon="plus" onClick={ask("make")}>
-                    New key
-                  </Button>
-                )}
-              </div>
-            )}
-            {chosen === undefined ? (
-              <Empty icon="keys" title="You have no key yet">
-                {session.value?.new_key ? (
-                  <p>Create one. It is shown only once.</p>
-                ) : (
-                  <p>Ask an operator to create one with the owner {session.value?.name}.</p>
-                )}
-              </Empty>
-            ) : (
-              <OwnKey key={chosen.id} id={chosen.id} onChange={keys.reload} />
-            )}
-            {dialog}
-          </>
-        );
-      }}
-    </LoadedContent>
+    <>
+      {(keys.length > 1 || newKey) && (
+        <div class="filters">
+          {keys.length > 1 && (
+            <SelectField
+              label="Key"
+              state={[chosen.id, (key) => setQuery({ key })]}
+              choices={keys.map(({ id, label, prefix }) => ({
+                value: id,
+                text: label === null ? `${prefix}…` : `${label} (${prefix}…)`,
+              }))}
+            />
+          )}
+          {newKey}
+        </div>
+      )}
+      <OwnKey key={chosen.id} id={chosen.id} />
+    </>
   );
 }
 
-function MakeKey({ onDone, onClose }: DialogProps<null>) {
+function MakeKey({ onClose }: DialogProps<null>) {
   const label = useState("");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
-  if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onDone} />;
+  if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onClose} />;
   const send = async () => {
     const newLabel = label[0].trim();
     const labelled = newLabel === "" ? {} : { label: newLabel };
     setIssued(await api.post<IssuedKeyView>("/keys", { owner: "me", ...labelled }));
   };
   return (
-    <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
+    <Ask title="New key" verb="Create key" stays onClose={onClose} send={send}>
       <TextField label="Label" state={label} placeholder="For example, my laptop" />
       <NewKeyTerms />
     </Ask>
@@ -139,21 +148,7 @@ function ShowKey() {
   );
 }
 
-function Rotate({ apiKey: key, onChange }: { apiKey: KeyView; onChange: () => void }) {
-  const [ask, dialog] = useDialogs({ rotate: RotateKey }, key, onChange);
-  return (
-    <>
-      {key.status === "active" && (
-        <Button icon="exchanges" onClick={ask("rotate")}>
-          Rotate
-        </Button>
-      )}
-      {dialog}
-    </>
-  );
-}
-
-function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
+function OwnKey({ id }: { id: string }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
   const newest = useAnswer<Page<ExchangeView>>("/requests", 10_000, { key: id, limit: 20 });
   return (
@@ -169,7 +164,11 @@ function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               </>
             }
           >
-            {shownKey.value === null && <Rotate apiKey={value} onChange={onChange} />}
+            {shownKey.value === null && value.status === "active" && (
+              <Button icon="exchanges" onClick={ask(RotateKey, value)}>
+                Rotate
+              </Button>
+            )}
           </PageHead>
           <KeyFacts apiKey={value} />
           <KeyCapCards apiKey={value} />

@@ -38,6 +38,14 @@ export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; sin
       mode === "credit" ? row.spend : row.spend_tokens,
     ]),
   );
+  if (usage.data.length === 0) {
+    return (
+      <section class="card">
+        <h2>Spend by day</h2>
+        <p class="muted">No requests in the last {spendDays} days.</p>
+      </section>
+    );
+  }
   const format = mode === "credit" ? credits : shortCount;
   const overall = format(mode === "credit" ? usage.total.spend : usage.total.spend_tokens);
   return (

@@ -1,6 +1,5 @@
 import type { UsageChartView } from "../../../admin/reports/schema.ts";
-import { credits, exactCredits, shortCount } from "../format.ts";
-import { exactFigure } from "../parts/figure.tsx";
+import { credits, exactCredits, exactNumber, shortCount } from "../format.ts";
 
 type ChartPoint = UsageChartView["before"][number];
 
@@ -13,7 +12,7 @@ export interface Measure {
   readonly exact: (value: number) => string;
 }
 
-const tokens = { unit: "tokens", format: shortCount, exact: exactFigure };
+const tokens = { unit: "tokens", format: shortCount, exact: exactNumber };
 
 /** The metrics that the chart offers. Spend includes the list cost of token budgets, like the table's order. */
 export const measures: readonly Measure[] = [
@@ -31,7 +30,7 @@ export const measures: readonly Measure[] = [
     unit: "requests",
     of: (point) => point.recorded_requests,
     format: shortCount,
-    exact: exactFigure,
+    exact: exactNumber,
   },
   { name: "input", text: "Input", ...tokens, of: (point) => point.input_tokens },
   { name: "output", text: "Output", ...tokens, of: (point) => point.output_tokens },

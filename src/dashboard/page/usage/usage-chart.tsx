@@ -20,7 +20,7 @@ interface UsageChartProps {
   readonly limit: { readonly value: number; readonly text: string } | null;
 }
 
-const stepNames = { hour: "hour", day: "day", week: "week" };
+const stepNames = { hour: "Hour", day: "Day", week: "Week" };
 
 export function UsageChart({ chart, pointed, onPoint, only, limit }: UsageChartProps) {
   const svg = useRef<SVGSVGElement | null>(null);

@@ -1,10 +1,10 @@
 import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
-import { count, credits, rate, shortCount } from "../format.ts";
+import { count, credits, rate, titled } from "../format.ts";
 import { EmptyList } from "../parts/empty-list.tsx";
-import { Figure } from "../parts/figure.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { Money } from "../parts/money.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Tokens } from "../parts/tokens.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { colorOf } from "./measures.ts";
 
@@ -90,7 +90,7 @@ function columnsOf({ by, data, chart }: UsageView): readonly Column<UsageRowView
   };
   return [
     {
-      name: by.split(",").map(wordOf).join(", "),
+      name: titled(by.split(",").map(wordOf).join(", ")),
       class: "lead clip",
       phone: "title",
       cell: (row) => <GroupName row={row} color={colorFor(row)} />,
@@ -112,7 +112,7 @@ function columnsOf({ by, data, chart }: UsageView): readonly Column<UsageRowView
       class: "number",
       phone: "about",
       phoneUnit: "tokens in",
-      cell: ({ input_tokens: value }) => <Figure value={value} format={shortCount} unit="tokens" />,
+      cell: ({ input_tokens: value }) => <Tokens value={value} />,
     },
     {
       name: "Cached",
@@ -125,7 +125,7 @@ function columnsOf({ by, data, chart }: UsageView): readonly Column<UsageRowView
     {
       name: "Output",
       class: "number",
-      cell: ({ output_tokens: value }) => <Figure value={value} format={shortCount} unit="tokens" />,
+      cell: ({ output_tokens: value }) => <Tokens value={value} />,
     },
     {
       name: "Saved",
