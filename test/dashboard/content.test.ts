@@ -98,7 +98,7 @@ describe.if(browserPath !== null)("what a request said, on its page", () => {
     const copied = String(await page.evaluate("navigator.clipboard.readText()"));
     expect(copied).not.toContain(key.key);
     const process = Bun.spawn(["bash", "-c", copied], {
-      env: { PATH: Bun.env["PATH"] ?? "", SLUICE_API_KEY: key.key },
+      env: { PATH: Bun.env["PATH"] ?? "", SLUICE_KEY: key.key },
       stderr: "ignore",
     });
     // A digest is no image, so the gateway says so, which shows that the body arrived whole.

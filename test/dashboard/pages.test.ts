@@ -107,7 +107,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
 
   test("a key's page shows its spend, its entries by kind, and what is done most often", async () => {
     await open(page, `keys/${key.id}`);
-    await page.locator(".chart canvas, canvas").first().waitFor();
+    await page.getByText("No requests in the last 30 days.").waitFor();
     await page.getByText("Send a request with this key, or from the playground").waitFor();
     await page.getByRole("button", { name: "Top up", exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -212,7 +212,10 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await dialog.getByRole("button", { name: "Reload" }).click();
     await dialog.getByText("The file has changed since it was checked").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
+    await card.getByText("differs from the running configuration: 1 change.").waitFor();
     await Bun.write(file, changed);
+    await check();
+    await card.getByText("differs from the running configuration: 2 changes.").waitFor();
     await card.getByRole("button", { name: "Reload" }).click();
     await dialog.getByRole("button", { name: "Reload" }).click();
     await card

@@ -29,6 +29,8 @@ const pages = [
 ] as const;
 const hasTable = (name: (typeof pages)[number]) =>
   !["overview", "exchange", "content", "playground"].includes(name);
+/** A fifth of what browsers call good. */
+const maxShift = 0.02;
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
 
 describe.if(browserPath !== null)("every page", () => {
@@ -61,7 +63,7 @@ describe.if(browserPath !== null)("every page", () => {
     await page.locator(".charts canvas").first().waitFor();
   }
 
-  async function show(page: Page, name: (typeof pages)[number]): Promise<void> {
+  function addressOf(name: (typeof pages)[number]): string {
     const paths = {
       overview: "",
       key: `/keys/${key.id}`,
@@ -70,7 +72,11 @@ describe.if(browserPath !== null)("every page", () => {
       exchange: "/requests?outcome=failed",
       content: `/requests/${conversation}`,
     } as Record<string, string>;
-    await follow(page, `/admin${paths[name] ?? `/${name}`}`);
+    return `/admin${paths[name] ?? `/${name}`}`;
+  }
+
+  async function show(page: Page, name: (typeof pages)[number]): Promise<void> {
+    await follow(page, addressOf(name));
     if (name === "exchange") {
       await page.locator("tbody a").first().click();
       await page.getByRole("heading", { name: "Ledger" }).waitFor();
@@ -143,6 +149,28 @@ describe.if(browserPath !== null)("every page", () => {
       if (hasTable(name)) await expectToFitBetween(page, name);
     }
   }, 120_000);
+
+  test.each(Object.entries(sizes))(
+    "nothing moves while a page loads, on a %s",
+    async (_, viewport) => {
+      await using browsing = await browse(browserPath ?? "", { scheme: "light", ...viewport });
+      const page = await browsing.context.newPage();
+      await signIn(page);
+      await page.addInitScript(`globalThis.shifted = 0;
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) globalThis.shifted += value;
+      }).observe({ type: "layout-shift", buffered: true });`);
+      const shifts: Record<string, number> = {};
+      for (const name of pages) {
+        await page.goto(sluice.url + addressOf(name));
+        await page.locator("main:not(.settling) h1").waitFor();
+        await page.locator(".skeleton").first().waitFor({ state: "detached" });
+        shifts[name] = Number(await page.evaluate("globalThis.shifted"));
+      }
+      expect(Object.entries(shifts).filter(([, shift]) => shift > maxShift)).toEqual([]);
+    },
+    120_000,
+  );
 
   async function expectToFit(
     page: Page,

@@ -111,6 +111,25 @@ describe.if(browserPath !== null)("the self-service page", () => {
     await page.getByRole("dialog").getByRole("heading", { name: "Timeline" }).waitFor();
   });
 
+  test("is searched from the keyboard: own requests and actions", async () => {
+    await shown();
+    const field = page.getByRole("combobox", { name: "Search everything" });
+    const about = (await page.locator("td.lead a").first().getAttribute("href")) ?? "";
+    const id = new URLSearchParams(about.slice(about.indexOf("?"))).get("open") ?? "";
+    await page.keyboard.press("/");
+    await page.getByRole("option", { name: /^Ada's key slu_/ }).waitFor();
+    await field.fill(id);
+    await page.getByRole("option", { name: /request$/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByRole("heading", { name: "Timeline" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await field.fill("sign out");
+    await page.getByRole("option", { name: /^Sign out/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("API key").waitFor();
+  });
+
   test("a pasted key only reads, and a reload forgets it", async () => {
     await shown();
     await page.getByText("Newest requests").waitFor();

@@ -1,6 +1,9 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
+/** All that the color scheme makes a difference to. */
+export const rulesOfColor = ["color-contrast", "link-in-text-block"];
+
 /** What axe finds, each with the first element that it is about. What is in order is not described, which takes most of its time. */
 export async function violations(page: Page, runOnly?: readonly string[]): Promise<string[]> {
   const options = { resultTypes: ["violations"], ...(runOnly === undefined ? {} : { runOnly }) };

@@ -101,6 +101,27 @@ onBothStores("[routes]\nconversations = true\nstored_responses = true\n", (world
     expect(world().provider.requests.length).toBe(before + stored.length);
   });
 
+  test("its requests have its key's tags, and its key's caps bind them", async () => {
+    const cap = { limit: 1, period: "month", models: null } as const;
+    const capped = await world().creditCaller(10, { caps: [cap] });
+    const { caller: bound, left } = await secretFor(world(), capped, nanoPerCredit);
+    const rejected = await world().ask(bound, call);
+    expect(rejected.status).toBe(402);
+    expect(await rejected.json()).toMatchObject({ error: { details: { bound: "key_cap" } } });
+    expect(await left()).toBe(nanoPerCredit);
+    const tagged = await world().creditCaller(10, { tags: { project: "atlas" } });
+    const { caller } = await secretFor(world(), tagged, nanoPerCredit);
+    const response = await world().ask(caller, call);
+    await response.text();
+    await world().settled();
+    const id = response.headers.get("x-request-id") ?? "";
+    const found = await world().running.store.reports.exchange(id, null);
+    expect(found?.exchange).toMatchObject({
+      keyId: tagged.key.id,
+      labels: { tags: { project: "atlas" } },
+    });
+  });
+
   test("is unknown after its hour", async () => {
     const owner = await world().creditCaller();
     const { caller } = await secretFor(world(), owner, nanoPerCredit, Date.now() - 1);

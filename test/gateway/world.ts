@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { createKey } from "../../src/admin/keys/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import type { KeyUpdate } from "../../src/base/key-attributes.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { Settings } from "../../src/config/settings.ts";
 import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
+import type { KeySpec } from "../../src/keys/issue.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 import type { Entry, KeyRecord } from "../../src/store/store.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
@@ -89,7 +89,7 @@ export class World implements AsyncDisposable {
     return this.running.gateway;
   }
 
-  async creditCaller(credits = 10, more: KeyUpdate = {}): Promise<Caller> {
+  async creditCaller(credits = 10, more: Partial<KeySpec> = {}): Promise<Caller> {
     return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit), ...more });
   }
 

@@ -7,7 +7,9 @@ import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 let admin: AdminServer;
 beforeAll(async () => {
-  admin = await startAdmin();
+  admin = await startAdmin(
+    '[admin]\nviewers = ["vera@example.com"]\nmembers = "everyone"\nuser_header = "x-forwarded-email"\n[server]\ntrusted_proxies = ["10.0.0.1"]\n',
+  );
 });
 afterAll(() => admin[Symbol.asyncDispose]());
 
@@ -56,6 +58,20 @@ test("an account has one key for the playground, with the account's caps for key
   const actions = (await admin.deps.store.admin.listAudit({ limit: 3 })).map(({ action }) => action);
   expect(actions).toEqual(["playground.open", "playground.open", "key.create"]);
 });
+
+test.each(["vera@example.com", "a.member@example.com"])(
+  "%s, who is no admin, gets no secret",
+  async (who) => {
+    const { data } = await admin.json<KeyList>("/keys");
+    const response = await admin.call("/playground/keys", {
+      method: "POST",
+      headers: { authorization: "", origin: admin.url, "x-from": "10.0.0.1", "x-forwarded-email": who },
+      body: JSON.stringify({ key: data[0]?.id }),
+    });
+    expect(response.status).toBe(403);
+    expect(await response.text()).not.toContain("slu_");
+  },
+);
 
 test("no choice, two of them, and a key that cannot be used are rejected", async () => {
   expect(await statusOf({})).toBe(400);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { Sluice } from "../../support/sluice.ts";
 import { findBrowser } from "../browser.ts";
+import { rulesOfColor, violations } from "../violations.ts";
 import { layoutFaults } from "./layout.ts";
 import { comparePicture, fileNameOf, hasPictures, isUpdating, unusedPictures } from "./pictures.ts";
 import { type State, statesOf } from "./states.ts";
@@ -35,7 +36,7 @@ describe.if(browserPath !== null)("every page and state", () => {
     for (const gateway of Object.values(gateways)) await gateway.dispose();
   });
 
-  test("keeps the rules of the layout and looks as before, at three widths, light and dark", async () => {
+  test("keeps the rules of the layout and of accessibility, and looks as before, at three widths, light and dark", async () => {
     const faults = new Set<string>();
     const changes: string[] = [];
     const pictures = new Set<string>();
@@ -45,7 +46,8 @@ describe.if(browserPath !== null)("every page and state", () => {
       for (const look of looks) {
         await show(page, look);
         const found = isUpdating ? [] : await layoutFaults(page);
-        for (const fault of found) faults.add(`${state.name} at ${look.width}: ${fault}`);
+        if (!isUpdating) found.push(...(await violations(page, axeRules(look))));
+        for (const fault of found) faults.add(`${state.name} at ${look.width}, ${look.scheme}: ${fault}`);
         if (!hasPictures || state.hasPicture !== true) continue;
         const picture = fileNameOf(state.name, look.width, look.scheme);
         pictures.add(picture);
@@ -77,8 +79,24 @@ describe.if(browserPath !== null)("every page and state", () => {
 
 type Look = (typeof looks)[number];
 
+/** All where a page is a phone's or a desk's. What is between has the same elements. */
+function axeRules({ width, scheme }: Look): readonly string[] | undefined {
+  return scheme === "dark" || width === 820 ? rulesOfColor : undefined;
+}
+
+/** Charts follow the width of their place a moment later. */
+const drawn = `new Promise((resolve) => {
+  const isFitting = (chart) => Math.abs(chart.getBoundingClientRect().width - chart.parentElement.clientWidth) < 1;
+  const look = () => {
+    const charts = [...document.querySelectorAll(".stacked > svg, .plot > .uplot")];
+    if (charts.every(isFitting)) requestAnimationFrame(resolve);
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})`;
+
 async function show(page: Page, { width, scheme }: Look): Promise<void> {
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: scheme });
-  await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+  await page.evaluate(drawn);
 }

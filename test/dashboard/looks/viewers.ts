@@ -36,7 +36,7 @@ export class Viewers implements AsyncDisposable {
     await page.unrouteAll();
     for (const [end, { status, body }] of Object.entries(answers)) {
       await page.route(
-        (url) => url.pathname.endsWith(`/api/v1${end}`),
+        ({ pathname, search }) => `${pathname}${end.includes("?") ? search : ""}`.endsWith(`/api/v1${end}`),
         (route) => route.fulfill({ status, json: body }),
       );
     }

@@ -132,6 +132,7 @@ export async function idsIn(gateway: Sluice) {
     return data;
   };
   const [key] = await first("keys?search=Mobile");
+  const [longKey] = await first("keys?search=The nightly");
   const account = (await first("accounts")).find(({ label }) => label === "Product teams");
   const issued = await gateway.request("/admin/api/v1/keys", {
     headers,
@@ -150,5 +151,5 @@ export async function idsIn(gateway: Sluice) {
     body: new URLSearchParams({ client_id: "sluice-cli", device_name: "a laptop" }),
   });
   const { user_code: deviceCode } = (await begun.json()) as { user_code: string };
-  return { key: key?.id ?? "", account: account?.id ?? "", secret, deviceCode };
+  return { key: key?.id ?? "", longKey: longKey?.id ?? "", account: account?.id ?? "", secret, deviceCode };
 }
