@@ -122,6 +122,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
     inFlight: () => ongoing.size,
     backgroundInFlight: () => gateway.backgrounds.inFlight,
+    lineCounts: () => gateway.batches.counts,
     requestLogDropped: () => requestLog.dropped,
     flushRequestLog: async () => {
       await Promise.all([requestLog.flush(), callerIds.flush()]);

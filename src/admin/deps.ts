@@ -5,6 +5,7 @@ import type { Settings } from "../config/settings.ts";
 import type { RecordedTurn } from "../content/recorded-turn.ts";
 import type { ArchiveCalls } from "../content/thread-messages.ts";
 import type { FeedSender } from "../feed/sender.ts";
+import type { LineCounts } from "../gateway/turns/batches.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { Log } from "../observe/log.ts";
@@ -62,6 +63,8 @@ export interface AdminDeps extends Connections {
   inFlight(): number;
   /** Responses in the background that run here. */
   backgroundInFlight(): number;
+  /** What became of lines of batches here, since the start. */
+  lineCounts(): LineCounts;
   /** Outcomes neither stored nor counted since the start. */
   requestLogDropped(): number;
   /** Writes queued outcomes, so that a report includes what has just ended. */

@@ -65,6 +65,7 @@ export type AlertKind =
   | "cap_threshold"
   | "cap_values"
   | "key_expiring"
+  | "batch_waiting"
   | "running_out"
   | "model_unavailable"
   | "price_outdated"
@@ -238,6 +239,12 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     about: "Traces do not reach the collector.",
     resolvedText: ({ subject }) =>
       `Traces of gateway ${subject.label} reach the collector again, or tracing was turned off.`,
+  },
+  batch_waiting: {
+    severity: "warning",
+    next: () => "sluice batches list --open",
+    about: "A batch cannot go on: it waits for credit, a cap, space or its key, or a restore has paused it.",
+    resolvedText: ({ subject }) => `Batches of key ${subject.label} go on, or have ended.`,
   },
   price_outdated: {
     severity: "info",

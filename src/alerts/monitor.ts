@@ -17,7 +17,7 @@ import { type Hook, postToHook } from "./hook.ts";
 import { readAlerts } from "./read-alerts.ts";
 
 export interface MonitorOptions extends GatewayState {
-  readonly store: Pick<Store, "alerts" | "nodes">;
+  readonly store: Pick<Store, "alerts" | "nodes" | "batches">;
   readonly clock: Clock;
   /** How far a shared database's clock is ahead of this machine's. */
   readonly clockOffsetMs?: () => number;

@@ -2,7 +2,7 @@ import { msPerDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
 import { count, plural } from "../base/text/plural.ts";
 import type { AcknowledgedAlert, PartialList } from "../store/alert-records.ts";
-import type { NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
+import type { BatchRecord, NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
 import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
 import { limitAlerts } from "./limit-alerts.ts";
 import { placesAlert, valueAlert } from "./value-alerts.ts";
@@ -17,9 +17,15 @@ export interface KnownAlerts {
   readonly recovered: Alert[];
 }
 
+interface AlertSources {
+  readonly alerts: Store["alerts"];
+  readonly nodes: Pick<NodeRecords, "states"> | null;
+  readonly batches: Pick<Store["batches"], "open">;
+}
+
 /** All alerts known to the store: its own, and those published by gateways and audits. */
 export async function readAlerts(
-  { alerts, nodes }: { alerts: Store["alerts"]; nodes: Pick<NodeRecords, "states"> | null },
+  { alerts, nodes, batches }: AlertSources,
   nowMs: number,
 ): Promise<KnownAlerts> {
   // The cast holds because `publish` wrote each text.
@@ -49,6 +55,7 @@ export async function readAlerts(
         details: { expires_at },
       };
     }),
+    ...waitingBatches(await batches.open(), nowMs),
     ...notListed("limits", "balances, budgets and caps are nearly used up", bounds),
     ...notListed("values of caps", "values of caps are nearly used up", values),
     ...notListed("expiring keys", "keys expire within 7 days", keys),
@@ -116,6 +123,31 @@ function reuseAlerts(signIns: number): Alert[] {
   const text = `${ended} ended in the last 24 hours, because a refresh token was used again. It may have been copied from a person's machine.`;
   const subject = { type: "configuration", id: "sign-in-reuse", label: "sign-in" } as const;
   return [{ ...unsetAlertFields, kind: "sign_in_reused", subject, text, details: { sign_ins: signIns } }];
+}
+
+/** One that waits for a moment, as for its own lines that run, needs nothing. */
+const waitedMs = 60_000;
+
+function waitingBatches(open: readonly BatchRecord[], nowMs: number): Alert[] {
+  const waiting = open.filter(
+    ({ isPaused, waitsSinceMs }) => isPaused || (waitsSinceMs !== null && nowMs - waitsSinceMs >= waitedMs),
+  );
+  return waiting.map(({ id, keyId, keyPrefix, keyLabel, isPaused, waitsFor, waitsSinceMs }) => {
+    const reason = isPaused ? "restored" : (waitsFor ?? "balance");
+    const text = isPaused
+      ? `Batch ${id} is paused, because its database is a copy. Resume or cancel it.`
+      : `Batch ${id} cannot go on. It waits for: ${reason}.`;
+    const subject = { type: "key", id: keyId, label: keyLabel ?? keyPrefix } as const;
+    return {
+      ...unsetAlertFields,
+      kind: "batch_waiting",
+      subject,
+      part: id,
+      sinceMs: waitsSinceMs,
+      text,
+      details: { batch: id, reason },
+    };
+  });
 }
 
 /** A killed node counts as missing until a node of the same name starts, or for a day. */

@@ -5,6 +5,7 @@ import { alertsAcknowledgeCommand } from "./commands/alerts/acknowledge.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { auditLogCommand } from "./commands/audit-log.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
+import { batchesCommands, filesCommands } from "./commands/batches.ts";
 import { capsCommands } from "./commands/caps.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
@@ -71,6 +72,8 @@ const commands: readonly CommandMaker[] = [
     contentRekeyCommand,
   ]),
   responsesCommands,
+  batchesCommands,
+  filesCommands,
   commandGroup("models", "List models, test their providers, and update prices", [
     modelsListCommand,
     modelsCheckCommand,

@@ -10,6 +10,7 @@ export interface Gauges {
   readonly ready: boolean;
   readonly inFlight: number;
   readonly backgroundInFlight: number;
+  readonly batches: BatchGauges;
   readonly requestLogDropped: number;
   /** Null if content is not recorded. */
   readonly droppedContent: number | null;
@@ -56,6 +57,18 @@ export interface AccountGauges {
   }[];
 }
 
+export interface BatchGauges {
+  /** Batches that have not ended, by state. */
+  readonly states: Readonly<Record<string, number>>;
+  readonly waitingLines: number;
+  readonly runningLines: number;
+  /** The age of the oldest batch that has not ended. */
+  readonly oldestSeconds: number;
+  /** Lines that ended here, by outcome. */
+  readonly ended: Readonly<Record<string, number>>;
+  readonly reruns: number;
+}
+
 interface FeedGauges {
   readonly lagEntries: number;
   readonly lagSeconds: number;
@@ -93,6 +106,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     "Background responses that this gateway runs.",
     gauges.backgroundInFlight,
   );
+  renderBatches(out, gauges.batches);
   const dropped =
     "Requests missing from the request log and from reports, because there were too many at once.";
   out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.requestLogDropped);
@@ -181,6 +195,21 @@ function renderJournal(out: Exposition, journal: JournalGauges): void {
     lastBatchMs / 1000,
   );
   out.family("sluice_journal_pending_items", "gauge", "Items waiting to be written.", pendingItems);
+}
+
+function renderBatches(out: Exposition, batches: BatchGauges): void {
+  const { states, waitingLines, runningLines, oldestSeconds, ended, reruns } = batches;
+  const byName = (label: string, counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([name, count]) => [{ [label]: name }, count] as const);
+  out.family("sluice_batches", "gauge", "Unfinished batches by state.", byName("state", states));
+  const lines = { waiting: waitingLines, running: runningLines };
+  out.family("sluice_batch_lines", "gauge", "Lines of unfinished batches by state.", byName("state", lines));
+  const oldest = "Age of the oldest unfinished batch, in seconds.";
+  out.family("sluice_batch_oldest_seconds", "gauge", oldest, oldestSeconds);
+  const total = "Lines of batches that this gateway ran to their end, by outcome.";
+  out.family("sluice_batch_lines_total", "counter", total, byName("outcome", ended));
+  const again = "Lines that this gateway ran again, because a process ended while it ran them.";
+  out.family("sluice_batch_reruns_total", "counter", again, reruns);
 }
 
 function renderFeed(out: Exposition, { lagEntries, lagSeconds, posts }: FeedGauges): void {

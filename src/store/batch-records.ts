@@ -31,6 +31,8 @@ export interface BatchTokens {
 }
 
 export interface BatchRecord extends NewBatch, BatchTokens {
+  readonly keyPrefix: string;
+  readonly keyLabel: string | null;
   readonly status: BatchStatus;
   /** As JSON, of one that has failed. */
   readonly errors: string | null;

@@ -20,7 +20,7 @@ function monitorOn(store: Store, clock: FakeClock, hook: HookServer, own: Partia
     },
   });
   return new AlertMonitor({
-    store: { alerts, nodes: null },
+    store: { alerts, nodes: null, batches: store.batches },
     clock,
     log: { warn: () => {}, error: () => {} },
     settings: () => ({ ...settings, alerts: { url: hook.url, secret: null } }),
@@ -114,7 +114,10 @@ test("a node is missed unless it is live, or one of its name has started since",
     modelsRequestedSince: async () => new Set<string>(),
   } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeState[]) => {
-    const { active: found } = await readAlerts({ alerts, nodes: { states: async () => nodes } }, 5_000);
+    const { active: found } = await readAlerts(
+      { alerts, nodes: { states: async () => nodes }, batches: { open: async () => [] } },
+      5_000,
+    );
     return found.map(({ subject }) => subject.id);
   };
   expect(await missed(node(1, {}))).toEqual([]);

@@ -183,6 +183,12 @@ const apart: Readonly<Record<string, string>> = {
   "caps remove": "prints what the operation answers",
   "responses list": "prints what the operation answers",
   "responses delete": "prints what the operation answers",
+  "batches list": "prints what the operation answers",
+  "batches show": "prints what the operation answers",
+  "batches cancel": "prints what the operation answers",
+  "batches resume": "prints what the operation answers",
+  "files list": "prints what the operation answers",
+  "files delete": "prints what the operation answers",
   health: "asks /readyz, which needs no token",
 };
 

@@ -63,6 +63,14 @@ export function spanEvents() {
 export const gauges: Gauges = {
   inFlight: 3,
   backgroundInFlight: 2,
+  batches: {
+    states: { running: 1, waiting: 1, paused: 0 },
+    waitingLines: 40,
+    runningLines: 8,
+    oldestSeconds: 60,
+    ended: { completed: 12, failed: 1 },
+    reruns: 2,
+  },
   version: "1.2.3",
   startedAtMs: 1_800_000_000_500,
   providers: ["openai", "a"],

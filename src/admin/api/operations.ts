@@ -3,6 +3,7 @@ import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
 import { sessionRoutes } from "../auth/session-list.ts";
 import { signInRoutes } from "../auth/sign-ins/routes.ts";
+import { batchRoutes } from "../batches/routes.ts";
 import { capRoutes } from "../caps/routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
@@ -34,6 +35,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...feedRoutes,
     ...contentRoutes,
     ...responseRoutes,
+    ...batchRoutes,
     ...systemRoutes(deps),
     ...configRoutes,
     ...adminTokenRoutes,

@@ -69,6 +69,7 @@ export async function operationsWithoutGateway(data: OpenedData): Promise<LocalO
     address: needsGateway,
     inFlight: needsGateway,
     backgroundInFlight: needsGateway,
+    lineCounts: needsGateway,
     requestLogDropped: needsGateway,
     flushRequestLog: async () => {},
     oldestExchanges: needsGateway,

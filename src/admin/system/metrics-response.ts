@@ -2,6 +2,7 @@ import { type Alert, alertKindNames, isAboutProvider } from "../../alerts/alert.
 import { newId } from "../../base/id.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
+import { stateOf } from "../../gateway/batches/batch-object.ts";
 import type { AccountGauges, Gauges } from "../../observe/metrics-gauges.ts";
 import { viewAccounts } from "../accounts/account-view.ts";
 import type { UnmountedDeps } from "../deps.ts";
@@ -9,7 +10,8 @@ import type { UnmountedDeps } from "../deps.ts";
 export type MetricsSource = UnmountedDeps;
 
 export async function metricsResponse(deps: MetricsSource): Promise<Response> {
-  return new Response(renderMetrics(deps, await accountGauges(deps)), {
+  const [accounts, batches] = await Promise.all([accountGauges(deps), batchGauges(deps)]);
+  return new Response(renderMetrics(deps, accounts, batches), {
     headers: {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
       "cache-control": "no-store",
@@ -18,7 +20,11 @@ export async function metricsResponse(deps: MetricsSource): Promise<Response> {
   });
 }
 
-function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]): string {
+function renderMetrics(
+  deps: MetricsSource,
+  accounts: readonly AccountGauges[],
+  batches: Gauges["batches"],
+): string {
   const held = deps.accounts.held();
   const { overrun } = deps.accounts;
   const providers = deps.settings().named.providers;
@@ -29,6 +35,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     ready: !deps.isDraining() && deps.problem() === null,
     inFlight: deps.inFlight(),
     backgroundInFlight: deps.backgroundInFlight(),
+    batches,
     requestLogDropped: deps.requestLogDropped(),
     droppedContent: deps.droppedContent(),
     droppedSpans: deps.droppedSpans(),
@@ -82,6 +89,35 @@ async function accountGauges(deps: MetricsSource): Promise<readonly AccountGauge
   if (deps.problem() !== null) return [];
   const nothing = Bun.sleep(timeoutMs).then(() => []);
   return Promise.race([readGauges(deps).catch(() => []), nothing]);
+}
+
+const noBatches = { states: {}, waitingLines: 0, runningLines: 0, oldestSeconds: 0 };
+
+/** Counts of this gateway, with what the store says of batches; without that while the store does not respond. */
+async function batchGauges(deps: MetricsSource): Promise<Gauges["batches"]> {
+  const { interrupted: reruns, ...ended } = deps.lineCounts();
+  const counted = { ended, reruns };
+  if (deps.problem() !== null) return { ...noBatches, ...counted };
+  const nothing = Bun.sleep(timeoutMs).then(() => noBatches);
+  return { ...(await Promise.race([readBatches(deps).catch(() => noBatches), nothing])), ...counted };
+}
+
+async function readBatches({
+  store,
+  clock,
+}: MetricsSource): Promise<Omit<Gauges["batches"], "ended" | "reruns">> {
+  const open = await store.batches.open();
+  const states = { running: 0, waiting: 0, paused: 0, ended: 0 };
+  for (const batch of open) states[stateOf(batch).state] += 1;
+  const lines = open.length === 0 ? { waiting: 0, running: 0 } : await store.batches.countLines();
+  const oldestMs = open[0] === undefined ? 0 : Math.max(0, clock.wallMs() - open[0].createdAtMs);
+  const { ended: _, ...unfinished } = states;
+  return {
+    states: unfinished,
+    waitingLines: lines.waiting,
+    runningLines: lines.running,
+    oldestSeconds: oldestMs / 1000,
+  };
 }
 
 async function readGauges(deps: MetricsSource): Promise<AccountGauges[]> {
