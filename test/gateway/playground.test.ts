@@ -122,6 +122,15 @@ onBothStores("[routes]\nconversations = true\nstored_responses = true\n", (world
     });
   });
 
+  test("gets no stored response of its key's clients, and its own again", async () => {
+    const owner = await world().creditCaller();
+    const again = { ...call, headers: { "idempotency-key": "once" } };
+    expect((await world().ask(owner, again)).status).toBe(200);
+    const { caller } = await secretFor(world(), owner, nanoPerCredit);
+    const replays = async () => (await world().ask(caller, again)).headers.get("idempotent-replayed");
+    expect([await replays(), await replays()]).toEqual([null, "true"]);
+  });
+
   test("is unknown after its hour", async () => {
     const owner = await world().creditCaller();
     const { caller } = await secretFor(world(), owner, nanoPerCredit, Date.now() - 1);

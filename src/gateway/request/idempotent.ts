@@ -1,4 +1,5 @@
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { idempotencyKeyOf } from "./request.ts";
 import type { Replay } from "./route.ts";
@@ -14,10 +15,9 @@ export async function claimIdempotency(
 ): Promise<Replay | null> {
   const { gateway, exchange, keyId } = admitted;
   if (idempotencyKey === null || exchange.taken.claim !== null) return null;
-  const { line, route } = exchange.call;
   const claim = {
     keyId,
-    route: line === undefined ? route.path : routeOfLines(line.batchId),
+    route: placeOf(exchange),
     idempotencyKey,
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
@@ -28,9 +28,11 @@ export async function claimIdempotency(
   return null;
 }
 
-/** Where the results of a batch are stored, by the numbers of its lines. */
-function routeOfLines(batchId: string): string {
-  return `batch:${batchId}`;
+/** Where an idempotency key is unique: results of a batch have the numbers of its lines, and a playground sees no response of its key's clients. */
+function placeOf({ call, taken }: Exchange): string {
+  const { line, route } = call;
+  if (line !== undefined) return `batch:${line.batchId}`;
+  return taken.playground === null ? route.path : `playground:${taken.playground.hash} ${route.path}`;
 }
 
 /** Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone. */
