@@ -210,6 +210,7 @@ test("config schema describes every name, with its default", async () => {
     "retention",
     "routes",
     "responses",
+    "batches",
     "websocket",
     "content",
     "admin",

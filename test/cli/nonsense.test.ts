@@ -63,7 +63,7 @@ const misused: [line: string, said: string][] = [
   ["keys create --mode credit --credit 1e3", "Use credits such as 5"],
   ["keys create --mode token_budget --budget 2,5", "a whole number, 0 or more"],
   ["keys create --mode token_budget --budget 1,00", "a whole number, 0 or more"],
-  ["keys create --mode credit --rpm 0", "a whole number, 1 or more"],
+  ["keys create --mode credit --rpm 0", "a whole number from 1"],
   ["keys create --mode credit --expires yesterday", "a duration such as 30d"],
   ["keys topup slu_12345678 2,5", "a decimal point"],
   ["usage --since nonsense", "a duration such as 7d"],
