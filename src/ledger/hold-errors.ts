@@ -81,9 +81,12 @@ function usedUp(state: BoundState, mode: KeyMode, nowMs: number, details: ErrorD
     );
   }
   const limit = state.bound === "budget" ? "This key has used up its token budget" : reachedCap(state, mode);
-  const reached =
-    state.maxValues === undefined ? `${limit} (${amountText(state.used, mode)} used)` : withoutPlace(state);
-  return new GatewayError("limit_reached", `${reached}. It resets at ${moment(resetsAtMs)}.`, {
+  const resets = `It resets at ${moment(resetsAtMs)}.`;
+  const message =
+    state.maxValues === undefined
+      ? `${limit} (${amountText(state.used, mode)} used). ${resets}`
+      : `${withoutPlace(state)}. ${resets} Ask the operator to count more (\`--values\`).`;
+  return new GatewayError("limit_reached", message, {
     ...details,
     retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)),
   });
@@ -134,8 +137,20 @@ function whose({ bound, value }: BoundState): string {
   return value === null ? "requests without a label" : (owners[bound] ?? "this key");
 }
 
-function withoutPlace({ maxValues, period }: BoundState): string {
-  return `A cap counts at most ${maxValues} values per ${period}, and this value would exceed that`;
+const countedNouns: Readonly<Partial<Record<BoundState["bound"], string>>> = {
+  owner_cap: "owner",
+  user_cap: "end user",
+};
+
+function withoutPlace({ bound, maxValues = 0, period }: BoundState): string {
+  const values = plural(maxValues, countedNouns[bound] ?? "value");
+  return `A cap counts at most ${values} per ${period}, and this one is not among them`;
+}
+
+/** How many values the cap counts, if it had no place for another one; null if the message is about something else. */
+export function countedValuesIn(message: string | null): number | null {
+  const [, count] = /^A cap counts at most (\d+) /.exec(message ?? "") ?? [];
+  return count === undefined ? null : Number(count);
 }
 
 /** E.g. `5 credits per day for claude-opus-*`. */

@@ -10,6 +10,9 @@ export interface ValuedItem extends LabelledItem {
   readonly accountId: string;
 }
 
+/** The most values that a cap can count in a period. */
+export const maxCountedValues = 10_000;
+
 /** The order in which limits are named that deny a request alike. */
 const bounds = ["owner_cap", "user_cap", "tag_cap"] as const;
 type ValueBound = (typeof bounds)[number];

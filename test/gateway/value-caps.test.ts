@@ -344,7 +344,7 @@ onBothStores(models, (world) => {
       body: hello("chat", "big", { user: own("u3") }),
     });
     expect(await response.json()).toMatchObject({
-      error: { message: expect.stringContaining("at most 2 values per month") },
+      error: { message: expect.stringContaining("at most 2 end users per month") },
     });
   });
 

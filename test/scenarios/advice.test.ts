@@ -137,6 +137,16 @@ describe("what `requests show` advises lets the same call through", () => {
     await waitFor(async () => (await call(key, asked)).status === 200, "the call to pass");
   });
 
+  test("by a cap that counts as many values as it can", async () => {
+    const key = await make("--mode credit --credit 5");
+    await sluice.cliJson("caps", "add", ..."1/day --each user --values 1 --key".split(" "), key.prefix);
+    const by = (user: string) => ({ ...body, user });
+    expect((await call(key, by("u1"))).status).toBe(200);
+    await waitFor(async () => (await call(key, by("u2"))).status === 429, "the cap to be known");
+    const refused = await call(key, by("u2"));
+    expect(await follow(key, refused.id, by("u2"))).toEqual(["caps update"]);
+  });
+
   test("a cap takes no money: the shared account's balance stays as it was", async () => {
     const key = await makeOn("--mode credit --label team --credit 50", "--cap 0.001/day");
     const balance = async () => {

@@ -2,6 +2,7 @@ import { newId } from "../../base/id.ts";
 import { labelText } from "../../base/requests/kept-labels.ts";
 import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { plural } from "../../base/text/plural.ts";
+import { maxCountedValues } from "../../ledger/value-caps.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
@@ -30,7 +31,6 @@ export interface ChangedCap {
 const maxCaps = 10_000;
 /** Limits the cost of a request: it is checked against each of these caps. */
 const maxEachCaps = 50;
-const maxValues = 10_000;
 
 /** The requests that a cap counts: of a key, of an account, or of all. */
 interface Scope {
@@ -57,7 +57,7 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
     label,
     value,
     isOptional,
-    maxValues: body.values ?? maxValues,
+    maxValues: body.values ?? maxCountedValues,
     thenModel: body.then ?? null,
     thenAlways: body.then_always ?? false,
   };

@@ -7,7 +7,8 @@ import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.ts";
 import { shellWord } from "../../base/text/shell-word.ts";
 import type { Settings } from "../../config/settings.ts";
-import { boundOf, labelValue } from "../../ledger/value-caps.ts";
+import { countedValuesIn } from "../../ledger/hold-errors.ts";
+import { boundOf, labelValue, maxCountedValues } from "../../ledger/value-caps.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../key-terms/cap-text.ts";
 import type { CapView, KeyView } from "../key-terms/schema.ts";
@@ -132,13 +133,18 @@ export function adviceFor(
   return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }
 
-type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed" | "bound" | "labels">;
+type DeniedExchange = Pick<
+  ListedExchange,
+  "exchangeId" | "model" | "needed" | "bound" | "labels" | "message"
+>;
 
 /**
  * How to let a denied request through: a command for each limit that has too little left now. The client's error names
  * only one of them.
  */
 function limitAdvice(exchange: DeniedExchange, key: KeyView): string {
+  const countedValues = countedValuesIn(exchange.message);
+  if (countedValues !== null) return valuesAdvice(exchange, key, countedValues);
   const needed = exchange.needed ?? 1;
   if (needed >= unaffordableNano) return "No balance is large enough; lower `max_tokens`.";
   const commands = commandsFor(key, { ...exchange, needed });
@@ -165,6 +171,23 @@ function commandsFor(key: KeyView, denied: DeniedExchange & { readonly needed: n
 }
 
 const valueBounds: ReadonlySet<string> = new Set<BoundKind>(["owner_cap", "user_cap", "tag_cap"]);
+
+/** A raise does not help: it adds to a limit, but counts no further value. */
+function valuesAdvice(
+  { bound, model }: DeniedExchange,
+  { value_caps: caps }: KeyView,
+  counted: number,
+): string {
+  if (counted >= maxCountedValues)
+    return `No cap counts more than ${maxCountedValues} values. Wait for the reset, or limit fewer values.`;
+  const full = caps.filter(({ label, models }) => boundOf(label) === bound && coversModel(models, model));
+  const commands = full.map(
+    ({ cap }) => `\`sluice caps update ${cap} --values ${Math.min(2 * counted, maxCountedValues)}\``,
+  );
+  return commands.length === 0
+    ? "The limits now allow it: retry."
+    : `To let it through: ${commands.join(" or ")}.`;
+}
 
 /** Each request has its own value of such a cap, so all that is known is that the cap denied this request. */
 function raisedValues(
