@@ -161,8 +161,13 @@ export interface LineRecords {
   ): Promise<boolean>;
   /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many. */
   free(node: number, running: readonly string[]): Promise<number>;
-  /** Deletes results, some at a time. Returns how many. */
-  deleteResults(batchId: string, kind: "output" | "errors", limit: number): Promise<number>;
+  /** Deletes results of some lines after this one. Returns the last of them; null if there was none. */
+  deleteResults(
+    batchId: string,
+    kind: "output" | "errors",
+    afterNo: number,
+    limit: number,
+  ): Promise<number | null>;
 }
 
 /** Batches of requests. */

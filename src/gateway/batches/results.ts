@@ -1,6 +1,7 @@
 import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";
@@ -20,6 +21,8 @@ export async function* resultLines(
   const { batches } = gateway.batches.store;
   let rows = await batches.results(batch.id, kind, -1, linesPerRead);
   while (rows.length > 0) {
+    // A client that reads fast must not keep the event loop from others.
+    await largeBodyPacer.wait();
     for (const row of rows) {
       const body = await bodyOf(gateway, batch, row);
       yield Buffer.concat(lineOf(batch, row, body));

@@ -2,7 +2,7 @@ import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Long responses take a few milliseconds each. */
-const resultsAtOnce = 20;
+const resultsAtOnce = 50;
 
 interface BatchesOptions {
   readonly store: Pick<Store, "uploads" | "batches" | "reports">;
@@ -52,7 +52,11 @@ export class Batches {
 
   async deleteResults(batchId: string, kind: "output" | "errors"): Promise<void> {
     const { batches } = this.store;
-    while ((await batches.deleteResults(batchId, kind, resultsAtOnce)) > 0) await nextLoopIteration();
+    let last: number | null = -1;
+    while (last !== null) {
+      last = await batches.deleteResults(batchId, kind, last, resultsAtOnce);
+      await nextLoopIteration();
+    }
     this.wake();
   }
 

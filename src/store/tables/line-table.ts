@@ -71,7 +71,8 @@ export function storedLines(
       return freed.length;
     },
 
-    deleteResults: (batchId, kind, limit) => changeTogether(() => deletedResults(batchId, kind, limit)),
+    deleteResults: (batchId, kind, afterNo, limit) =>
+      changeTogether(() => deletedResults(batchId, kind, afterNo, limit)),
   };
 }
 
@@ -193,26 +194,32 @@ function* addOutput(
   );
 }
 
-function* deletedResults(batchId: string, kind: "output" | "errors", limit: number): Work<number> {
-  const rows = yield* query<{ no: number }>(
+function* deletedResults(
+  batchId: string,
+  kind: "output" | "errors",
+  afterNo: number,
+  limit: number,
+): Work<number | null> {
+  const lines = yield* query<{ no: number }>(
     `SELECT l.no::float8 AS no FROM batches b JOIN batch_lines l ON l.batch_no = b.no
-      LEFT JOIN responses r ON ${responseOfLine}
-    WHERE b.id = $1::text AND ${ofKind[kind]} AND (r.body IS NOT NULL OR l.error IS NOT NULL) ORDER BY l.no LIMIT $2::int8`,
-    [batchId, limit],
+    WHERE b.id = $1::text AND ${ofKind[kind]} AND l.no > $2::int8 ORDER BY l.no LIMIT $3::int8`,
+    [batchId, afterNo, limit],
   );
-  const numbers = rows.map(({ no }) => String(no));
+  const numbers = lines.map(({ no }) => no);
   const gone = yield* query<{ recordingId: string | null }>(
     `DELETE FROM responses WHERE key_no = (SELECT key_no FROM batches WHERE id = $1::text) AND route = 'batch:' || $1::text
       AND idempotency_key = ANY ($2::text[]) RETURNING recording_id AS "recordingId"`,
-    [batchId, numbers],
+    [batchId, numbers.map(String)],
   );
   const recordings = gone.flatMap(({ recordingId }) => recordingId ?? []);
   yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1::text[])", [recordings]);
-  yield* query(
-    `UPDATE batch_lines SET error = NULL WHERE batch_no = (SELECT no FROM batches WHERE id = $1::text) AND CAST(no AS text) = ANY ($2::text[])`,
-    [batchId, numbers],
-  );
   const bytes = kind === "output" ? "output_bytes" : "error_bytes";
+  if (kind === "errors") {
+    yield* query(
+      `UPDATE batch_lines SET error = NULL WHERE batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = ANY ($2::int8[])`,
+      [batchId, numbers],
+    );
+  }
   yield* query(`UPDATE batches SET ${bytes} = 0 WHERE id = $1::text`, [batchId]);
-  return rows.length;
+  return numbers.at(-1) ?? null;
 }
