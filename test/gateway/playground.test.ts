@@ -122,6 +122,16 @@ onBothStores("[routes]\nconversations = true\nstored_responses = true\n", (world
     });
   });
 
+  test("begins nothing in the background, which would go on without its amount", async () => {
+    const owner = await world().creditCaller();
+    const { caller } = await secretFor(world(), owner, nanoPerCredit);
+    const body = { model: "gpt-test", input: "Hello", background: true };
+    expect((await world().ask(caller, { path: "/v1/responses", body })).status).toBe(400);
+    expect((await world().ask(owner, { path: "/v1/responses", body })).status).toBe(200);
+    await world().settled();
+    expect(await world().chargesOf(owner)).toHaveLength(1);
+  });
+
   test("gets no stored response of its key's clients, and its own again", async () => {
     const owner = await world().creditCaller();
     const again = { ...call, headers: { "idempotency-key": "once" } };

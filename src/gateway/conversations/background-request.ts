@@ -12,8 +12,10 @@ import { parentOf } from "./compaction.ts";
 /** Null for a request in the foreground. Throws if its response could not be fetched later. */
 export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest): BackgroundRequest | null {
   if (request.truncated["background"] !== true) return null;
-  const { call, configured } = exchange;
+  const { call, configured, taken } = exchange;
   const { settings } = configured;
+  // It could not fetch the response, and after a restart nothing would bound what that spends.
+  if (taken.playground !== null) throw rejected("is not supported in the playground. Remove it.");
   if (call.line !== undefined) throw rejected("is not supported in batches. Remove it.");
   if (call.remembered !== undefined) {
     throw rejected("is not supported on WebSockets. Remove it, or send the request by HTTP.");
