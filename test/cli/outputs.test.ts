@@ -77,6 +77,12 @@ requests export
 requests export --content
 responses list --key KEY
 responses delete --key KEY --yes
+batches list
+batches list --csv
+batches show batch_none
+batches cancel batch_none --yes
+files list --key KEY
+files delete --key KEY --yes
 content delete --before 2026-01-01 --yes
 admin-tokens create --label grafana --role viewer
 admin-tokens list

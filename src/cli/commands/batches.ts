@@ -5,10 +5,9 @@ import { size } from "../../base/text/size.ts";
 import { argument, commandGroup, option, requiredOption } from "../help.ts";
 import { segment } from "../operations/client.ts";
 import { list, operation } from "../operations/operation-command.ts";
-import type { ListColumn } from "../terminal/list.ts";
+import { countColumn, type ListColumn, timeColumn } from "../terminal/list.ts";
 import { utcMinute } from "../terminal/terminal.ts";
 
-const shortly = (iso: string) => utcMinute(Date.parse(iso));
 const batch = argument("<batch>", "the batch's id");
 
 const columns: readonly ListColumn<BatchView>[] = [
@@ -17,14 +16,14 @@ const columns: readonly ListColumn<BatchView>[] = [
   { name: "endpoint", title: "ENDPOINT", elastic: true },
   { name: "status", title: "STATUS" },
   { name: "state", title: "STATE", cell: ({ state, reason }) => (reason ? `${state}: ${reason}` : state) },
-  { name: "completed", title: "DONE", align: "right", cell: ({ completed }) => count(completed) },
-  { name: "failed", title: "FAILED", align: "right", cell: ({ failed }) => count(failed) },
-  { name: "total", title: "TOTAL", align: "right", cell: ({ total }) => count(total) },
+  countColumn("completed", "DONE"),
+  countColumn("failed", "FAILED"),
+  countColumn("total", "TOTAL"),
   { name: "charged", title: "CHARGED", align: "right", cell: chargedText },
   { name: "unit" },
-  { name: "created_at", title: "CREATED (UTC)", cell: ({ created_at }) => shortly(created_at) },
+  timeColumn("created_at", "CREATED (UTC)"),
   { name: "expires_at" },
-  { name: "ended_at", title: "ENDED (UTC)", cell: ({ ended_at }) => (ended_at ? shortly(ended_at) : "") },
+  timeColumn("ended_at", "ENDED (UTC)"),
 ];
 
 function chargedText({ charged, unit }: BatchView): string {
@@ -58,8 +57,10 @@ export const batchesCommands = commandGroup("batches", "List batches of clients,
         `${count(completed)} of ${plural(total, "line")} completed, ${count(failed)} failed; charged ${chargedText(view)}${view.unit === "credits" ? " credits" : ""}.`,
       );
       const end =
-        view.ended_at === null ? `expires ${shortly(view.expires_at)}` : `ended ${shortly(view.ended_at)}`;
-      terminal.print(`Created ${shortly(view.created_at)}, ${end} (UTC).`);
+        view.ended_at === null
+          ? `expires ${utcMinute(view.expires_at)}`
+          : `ended ${utcMinute(view.ended_at)}`;
+      terminal.print(`Created ${utcMinute(view.created_at)}, ${end} (UTC).`);
     },
   }),
   operation<BatchView, { batch: string }>({
@@ -94,10 +95,10 @@ export const filesCommands = commandGroup("files", "List or delete files that cl
     columns: [
       { name: "id", title: "ID" },
       { name: "purpose", title: "PURPOSE" },
-      { name: "batch", title: "BATCH", cell: (row) => row.batch ?? "" },
+      { name: "batch", title: "BATCH" },
       { name: "bytes", title: "SIZE", align: "right", cell: ({ bytes }) => size(bytes) },
-      { name: "created_at", title: "CREATED (UTC)", cell: ({ created_at }) => shortly(created_at) },
-      { name: "expires_at", title: "EXPIRES (UTC)", cell: ({ expires_at }) => shortly(expires_at) },
+      timeColumn("created_at", "CREATED (UTC)"),
+      timeColumn("expires_at", "EXPIRES (UTC)"),
     ],
     nothing: ({ given }) => `${given.key} has no files.`,
   }),
