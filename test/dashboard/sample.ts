@@ -90,7 +90,10 @@ export function startSample(
   return Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token, ...env }, fill: (dir) => fillSample(dir) });
 }
 
-export async function fillSample(dir: string, clock = systemClock): Promise<void> {
+/** The share of calls that fail. */
+const usualFailures = 0.012;
+
+export async function fillSample(dir: string, clock = systemClock, failures = usualFailures): Promise<void> {
   const store = await openStore({ dir, clock, role: "gateway" });
   try {
     const context = { store, clock };
@@ -125,6 +128,7 @@ export async function fillSample(dir: string, clock = systemClock): Promise<void
       history(
         issued.map(({ key }) => key),
         clock.wallMs(),
+        failures,
       ),
     );
   } finally {
@@ -132,13 +136,14 @@ export async function fillSample(dir: string, clock = systemClock): Promise<void
   }
 }
 
-function history(keys: readonly KeyRecord[], nowMs: number): JournalItem[] {
+function history(keys: readonly KeyRecord[], nowMs: number, failures: number): JournalItem[] {
   const random = seededRandom(7);
   const items: JournalItem[] = [];
   for (let atMs = nowMs - days * 86_400_000; atMs < nowMs; atMs += minutesBetween * 60_000) {
     const hour = new Date(atMs).getUTCHours();
     const busy = 1.2 + Math.sin(((hour - 8) / 24) * 2 * Math.PI);
-    for (let call = random.next() * 3 * busy; call > 0.6; call -= 1) items.push(exchange(keys, random, atMs));
+    for (let call = random.next() * 3 * busy; call > 0.6; call -= 1)
+      items.push(exchange(keys, random, atMs, failures));
     if (random.next() < 0.05) items.push(refusals(keys[2] ?? (keys[0] as KeyRecord), atMs, random.below(8)));
   }
   return items;
@@ -154,7 +159,12 @@ function ratesOf(nanoPerToken: number): Rates {
   });
 }
 
-export function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number): JournalItem {
+export function exchange(
+  keys: readonly KeyRecord[],
+  random: SeededRandom,
+  atMs: number,
+  failures = usualFailures,
+): JournalItem {
   const key = keys[Math.floor(random.next() ** 1.7 * keys.length)] ?? (keys[0] as KeyRecord);
   const { nanoPerToken, ...where } = models[Math.floor(random.next() ** 1.4 * models.length)] ?? models[0];
   const usage = {
@@ -166,7 +176,7 @@ export function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs:
   const tokens = usage.inputTokens + usage.cachedInputTokens + usage.outputTokens;
   const priceNano = Math.ceil((usage.inputTokens + 4 * usage.outputTokens) * nanoPerToken);
   const charged = key.mode === "credit" ? priceNano : tokens;
-  const failed = random.next() < 0.012;
+  const failed = random.next() < failures;
   const exchangeId = newId("req_");
   const outcome = failed ? "failed" : "completed";
   const firstByteMs = 120 + 900 * random.next() ** 3;

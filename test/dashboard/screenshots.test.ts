@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import type { Sluice } from "../support/sluice.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { Sluice } from "../support/sluice.ts";
 import { browse, chooseBy, choosePayer, findBrowser, follow } from "./browser.ts";
 import { fontScript } from "./looks/viewers.ts";
-import { askAtLength, startSample } from "./sample.ts";
+import { askAtLength, fillSample, sampleConfig, startSample } from "./sample.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -56,8 +57,8 @@ describe.if(browserPath !== null)("every page", () => {
     await response.text();
   }
 
-  async function signIn(page: Page): Promise<void> {
-    await page.goto(`${sluice.url}/admin`);
+  async function signIn(page: Page, at = sluice): Promise<void> {
+    await page.goto(`${at.url}/admin`);
     await page.getByLabel("Admin token").fill(token);
     await page.keyboard.press("Enter");
     await page.locator(".charts canvas").first().waitFor();
@@ -102,21 +103,27 @@ describe.if(browserPath !== null)("every page", () => {
   /** Copies of them are docs/dashboard.png and docs/key-page.png; with the font of the stored pictures they look as on most desks. */
   if (takesPictures)
     test("the overview of a week and a key, for the documentation", async () => {
+      const healthy = await Sluice.start({
+        config: sampleConfig,
+        env: { SLUICE_ADMIN_TOKEN: token },
+        fill: (dir) => fillSample(dir, systemClock, 0),
+      });
       await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
       await browsing.context.addInitScript(await fontScript());
       const page = await browsing.context.newPage();
-      await signIn(page);
-      await page.goto(`${sluice.url}/admin?range=7d`);
+      await signIn(page, healthy);
+      await page.goto(`${healthy.url}/admin?range=7d`);
       await page.locator(".charts canvas").first().waitFor();
       await page.locator(".skeleton").first().waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Hide" }).click();
       await picture(page, "dashboard");
       await page.setViewportSize({ width: 1240, height: 1010 });
-      await show(page, "keys");
+      await follow(page, "/admin/keys");
       await page.getByRole("link", { name: "Mobile app" }).click();
       await page.getByRole("heading", { name: "By model, last 30 days" }).waitFor();
       await page.locator(".skeleton").first().waitFor({ state: "detached" });
       await picture(page, "key-page");
+      await healthy.dispose();
     });
 
   test("on a desk and on a phone, light and dark, nothing is wider than the window", async () => {

@@ -3,7 +3,7 @@ import type { Page } from "../../../admin/formats/shapes.ts";
 import type { OverviewPointView, OverviewRange, OverviewView } from "../../../admin/reports/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { api, useAnswer, useLoaded } from "../api.ts";
+import { api, useLoaded } from "../api.ts";
 import { axisDuration, count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";
 import { choicesOf } from "../parts/choose.tsx";
@@ -95,19 +95,23 @@ function OverviewCharts({ overview }: { overview: OverviewView }) {
 const latestCount = 5;
 const failuresRead = 50;
 
-function OverviewBody({ overview }: { overview: OverviewView }) {
-  const { totals, since } = overview;
-  const failures = useAnswer<Page<ExchangeView>>("/requests", 5000, {
-    outcome: "failed",
-    since,
-    limit: failuresRead,
-  });
-  const latest = groupFailures(failures.value?.data ?? []).slice(0, latestCount);
+/** An overview with the failures in it. */
+interface ShownOverview {
+  readonly overview: OverviewView;
+  readonly failures: readonly ExchangeView[];
+  /** The reason if the failures are missing. */
+  readonly problem: Error | null;
+}
+
+function OverviewBody({ shown, onRetry }: { shown: ShownOverview; onRetry: () => void }) {
+  const { overview, failures, problem } = shown;
+  const { totals } = overview;
+  const latest = groupFailures(failures).slice(0, latestCount);
   return (
     <>
       <Tiles overview={overview} />
-      {failures.error && <Failure error={failures.error} onRetry={failures.reload} />}
-      {totals.failed > 0 && latest.length > 0 && <LatestFailures failures={latest} />}
+      {problem && <Failure error={problem} onRetry={onRetry} />}
+      {latest.length > 0 && <LatestFailures failures={latest} />}
       {isQuiet(overview) ? <NoTraffic /> : <OverviewCharts overview={overview} />}
       <div class="columns">
         <TopRows
@@ -140,6 +144,17 @@ function isQuiet({ totals }: OverviewView): boolean {
   return totals.recorded_requests + totals.failed + totals.rejected + totals.cancelled === 0;
 }
 
+/** Both at once, so that nothing moves when the failures arrive. */
+async function loadShown(requested: OverviewRange | undefined): Promise<ShownOverview> {
+  const overview = await loadOverview(requested);
+  if (overview.totals.failed === 0) return { overview, failures: [], problem: null };
+  const failedQuery = { outcome: "failed", since: overview.since, limit: failuresRead };
+  return api.get<Page<ExchangeView>>("/requests", failedQuery).then(
+    ({ data }) => ({ overview, failures: data, problem: null }),
+    (problem: Error) => ({ overview, failures: [], problem }),
+  );
+}
+
 /** The chosen range, or else the shortest one from a day on that has requests. */
 async function loadOverview(requested: OverviewRange | undefined): Promise<OverviewView> {
   if (requested !== undefined) return api.get<OverviewView>("/overview", { range: requested });
@@ -153,27 +168,28 @@ async function loadOverview(requested: OverviewRange | undefined): Promise<Overv
 
 export function Overview() {
   const requested = overviewRanges.find((each) => each === query.value.get("range"));
-  const overview = useLoaded(`overview ${requested}`, () => loadOverview(requested), 5000);
+  const loaded = useLoaded(`overview ${requested}`, () => loadShown(requested), 5000);
+  const overview = loaded.value?.overview;
   return (
     <>
       <PageHead
         title="Overview"
         about={
-          overview.value === null
+          overview === undefined
             ? "All requests through this gateway."
-            : `All requests through this gateway, ${timeRange(overview.value.since, overview.value.until)}.`
+            : `All requests through this gateway, ${timeRange(overview.since, overview.until)}.`
         }
       >
         <Segmented
           label="Range"
-          state={[requested ?? overview.value?.range ?? "24h", (value) => setQuery({ range: value })]}
+          state={[requested ?? overview?.range ?? "24h", (value) => setQuery({ range: value })]}
           choices={choicesOf(rangeNames)}
         />
       </PageHead>
       <ActiveAlerts />
       <Setup />
-      <LoadedContent loaded={overview} rows={10}>
-        {(value) => <OverviewBody overview={value} />}
+      <LoadedContent loaded={loaded} rows={10}>
+        {(shown) => <OverviewBody shown={shown} onRetry={loaded.reload} />}
       </LoadedContent>
     </>
   );

@@ -16,7 +16,7 @@ export function capText({ limit, period, models }: Pick<CapView, "limit" | "peri
   return `${amountOf(limit, mode)} ${unit} per ${period}${modelsText}`;
 }
 
-/** The same, with the models in one piece where a line has room for them. */
+/** The text of a cap, with its models in one piece where a line has room for them. */
 function CapTerms({ cap, mode }: { cap: Pick<CapView, "limit" | "period" | "models">; mode: Unit }) {
   if (cap.models === null) return <>{capText(cap, mode)}</>;
   return (
@@ -105,18 +105,20 @@ export function KeyCapCards({ apiKey: { caps, account_caps, value_caps, mode } }
   return (
     <section class="card stack">
       <h2>Caps</h2>
-      {parts.map(({ title, bars }) => (
-        <div key={title} class="stack">
-          <h3 class="muted">{title}</h3>
-          <CapBars caps={bars} mode={mode} />
-        </div>
-      ))}
-      {value_caps.length > 0 && (
-        <div class="stack">
-          <h3 class="muted">By owner, end user and tag</h3>
-          <ValueCapBars caps={value_caps} mode={mode} />
-        </div>
-      )}
+      <div class="cap-parts">
+        {parts.map(({ title, bars }) => (
+          <div key={title} class="stack">
+            <h3 class="muted">{title}</h3>
+            <CapBars caps={bars} mode={mode} />
+          </div>
+        ))}
+        {value_caps.length > 0 && (
+          <div class="stack">
+            <h3 class="muted">By owner, end user and tag</h3>
+            <ValueCapBars caps={value_caps} mode={mode} />
+          </div>
+        )}
+      </div>
     </section>
   );
 }
