@@ -42,7 +42,9 @@ function problemWith({ type, schema, value, path }: ValueError): string {
       const isShown =
         typeof value === "number" ||
         (typeof value === "string" && described.type !== "string" && value.length <= maxShownLength);
-      return `must be ${expectation(described)}${isShown ? `, not ${JSON.stringify(value)}` : ""}`;
+      // The configuration's word for an object is a table.
+      const expected = described.type === "object" ? "an object" : expectation(described);
+      return `must be ${expected}${isShown ? `, not ${JSON.stringify(value)}` : ""}`;
     }
   }
 }

@@ -72,6 +72,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
   const day = { limit: 1, period: "day" };
   const key = await admin.post<IssuedKeyView>("/keys", { mode: "token_budget", budget_tokens: 100 });
   const rejected: readonly (readonly [object, string])[] = [
+    [[], "The body must be an object"],
     [day, "exactly one of"],
     [{ ...day, each: "owner", user: "ada" }, "exactly one of"],
     [{ ...day, each: "session" }, "`each` must be owner, user or tag:NAME"],
