@@ -141,6 +141,22 @@ describe("connect", () => {
       connect: { client: "claude-code", settings: expect.stringContaining(json.key) },
     });
   });
+
+  test("keys create --for has the public address if there is one, because the settings are for someone else", async () => {
+    const place = newPlace();
+    const served = (admin: object) => {
+      const written = { file: null, written: { admin }, prices: [] };
+      const text = JSON.stringify({ address: "http://127.0.0.1:8787", config: written });
+      writeFileSync(join(place.folder, "sluice-data", "served.json"), text);
+    };
+    const create = async () =>
+      (await sluice(place, ..."keys create --mode credit --credit 1 --for claude-code".split(" "))).stdout;
+    await create();
+    served({ public_url: "https://sluice.example.com/" });
+    expect(await create()).toContain("ANTHROPIC_BASE_URL=https://sluice.example.com ");
+    served({});
+    expect(await create()).toContain("ANTHROPIC_BASE_URL=http://127.0.0.1:8787 ");
+  });
 });
 
 describe.each(clients)("connect %s --write", (client) => {

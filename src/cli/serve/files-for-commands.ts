@@ -75,6 +75,13 @@ export function servedAddress(dir: string): string | null {
   return typeof address === "string" ? address : null;
 }
 
+/** The address for people on other machines: `admin.public_url`, else the gateway's own. Null if none has run. */
+export function publicAddress(dir: string): string | null {
+  const admin = servedConfig(dir)?.written["admin"];
+  const url = isObject(admin) ? admin["public_url"] : null;
+  return typeof url === "string" ? url.replace(/\/$/, "") : servedAddress(dir);
+}
+
 /** The process of the gateway on this folder, if it runs and this user can know it. */
 export function servedPid(dir: string): number | null {
   const pid = readServed(dir)?.["pid"];

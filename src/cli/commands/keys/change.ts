@@ -14,7 +14,7 @@ import { keyOptions } from "../../key-options.ts";
 import { keyDocument, showKey } from "../../key-output.ts";
 import { type OperationClient, segment } from "../../operations/client.ts";
 import { type EnteredCall, type OperationEntry, operation } from "../../operations/operation-command.ts";
-import { servedAddress } from "../../serve/files-for-commands.ts";
+import { publicAddress } from "../../serve/files-for-commands.ts";
 import { Misuse } from "../../terminal/terminal.ts";
 
 const key = argument("<key>", "its id, prefix or label");
@@ -71,7 +71,7 @@ async function connectWith(
   { given, client, options, terminal }: EnteredCall<ForClient>,
 ) {
   if (given.client === undefined) return null;
-  const address = client.address ?? servedAddress(dataFolder(options, terminal));
+  const address = client.address ?? publicAddress(dataFolder(options, terminal));
   return newKeyConnect(given.client, issued, { address, knownModels: await modelsOf(client) });
 }
 
