@@ -4,6 +4,7 @@ import { FailedResponse } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
 import { scanLineJob } from "./batches/scan-lines.ts";
+import { scanRequestJob } from "./batches/scan-requests.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
 import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { endedJob, membersJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
@@ -26,6 +27,7 @@ const jobs = [
   meteredJob,
   eventJob,
   scanLineJob,
+  scanRequestJob,
 ] as const;
 
 /** The gateway sends each job with the input that it declares. */

@@ -4,13 +4,13 @@ import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { BatchLine, FileRecord } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { BatchRequest } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
-import { type LineProblem, LineScanner, scanLineJob } from "./scan-lines.ts";
-import { RequestScanner } from "./scan-requests.ts";
+import { type InputScanner, scanInput } from "./scan-input.ts";
+import { LineScanner, scanLineJob } from "./scan-lines.ts";
+import { RequestScanner, scanRequestJob } from "./scan-requests.ts";
 
 /** What lines can call, and the switch of each route that has one. */
 const endpoints: Readonly<Record<string, RouteSwitch | null>> = {
@@ -29,16 +29,6 @@ export const batchEndpoints: readonly string[] = Object.keys(endpoints);
 export function isOn(endpoint: string, { routes }: Pick<Settings, "routes">): boolean {
   const name = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
   return name === null || (name !== undefined && routes[name]);
-}
-
-/** Finds the requests of an input while it is read piece by piece. */
-export interface InputScanner {
-  readonly problems: readonly LineProblem[];
-  readonly count: number;
-  push(piece: Uint8Array): Promise<void>;
-  end(): Promise<void>;
-  /** The requests found since the last time. */
-  takeFound(): readonly BatchLine[];
 }
 
 interface WantedBatch {
@@ -121,32 +111,21 @@ export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner 
   });
 }
 
-/** What takes a few milliseconds to scan, and to write the lines of. */
-const bytesAtOnce = 32 * 1024;
-
 async function scan(call: AdmittedCall, id: string, { file, scanner }: WantedBatch): Promise<void> {
   const { store } = call.gateway.batches;
-  const keep = async () => {
-    const found = scanner.takeFound();
-    if (found.length > 0 && scanner.problems.length === 0) await store.batches.addLines(id, found);
-  };
   const key = call.configured.settings.responses.encryptionKey;
-  for await (const piece of new InputReader({ records: store.uploads, key }, file.id).pieces(file)) {
-    for (let at = 0; at < piece.length; at += bytesAtOnce) {
-      await largeBodyPacer.wait();
-      await scanner.push(piece.subarray(at, at + bytesAtOnce));
-      await keep();
-    }
-  }
-  await scanner.end();
-  await keep();
+  const input = new InputReader({ records: store.uploads, key }, file.id).pieces(file);
+  await scanInput(input, scanner, (found) => store.batches.addLines(id, found));
 }
 
 /** For the body of a message batch. */
-export function requestScanner({ configured }: AdmittedCall): InputScanner {
-  const { batches, server } = configured.settings;
-  const maxRequestBytes = server.maxBodyBytes + lineOverhead;
-  return new RequestScanner({ maxRequests: batches.maxLines, maxRequestBytes });
+export function requestScanner(call: AdmittedCall): InputScanner {
+  const { batches, server } = call.configured.settings;
+  return new RequestScanner({
+    maxRequests: batches.maxLines,
+    maxRequestBytes: server.maxBodyBytes + lineOverhead,
+    scanLarge: (bytes) => call.gateway.largeBodies.runRequest(scanRequestJob, bytes, call),
+  });
 }
 
 /** The most that a line has in addition to its body. */

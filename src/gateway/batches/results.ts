@@ -128,5 +128,9 @@ const [lineFeed, carriageReturn, space] = [10, 13, 32];
 function onOneLine(body: Uint8Array): Uint8Array {
   const bytes = asBuffer(body);
   if (!bytes.includes(lineFeed) && !bytes.includes(carriageReturn)) return body;
-  return bytes.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte));
+  const line = Buffer.from(bytes);
+  for (const lineBreak of [lineFeed, carriageReturn]) {
+    for (let at = line.indexOf(lineBreak); at !== -1; at = line.indexOf(lineBreak, at + 1)) line[at] = space;
+  }
+  return line;
 }

@@ -112,9 +112,14 @@ export class LineScanner {
   }
 
   async push(piece: Uint8Array): Promise<void> {
+    // Nothing of it runs, and no more problems are shown.
+    if (this.#isBad) return;
     let from = 0;
     for (let end = piece.indexOf(lineFeed); end !== -1; end = piece.indexOf(lineFeed, from)) {
-      await this.#endLine(piece.subarray(from, end));
+      // Short lines are not awaited: a piece may have thousands.
+      const ending = this.#endLine(piece.subarray(from, end));
+      if (ending !== null) await ending;
+      if (this.#isBad) return;
       from = end + 1;
     }
     this.#keep(piece.subarray(from));
@@ -127,10 +132,15 @@ export class LineScanner {
     }
   }
 
-  takeFound(): readonly BatchLine[] {
+  takeFound(least: number): readonly BatchLine[] {
+    if (this.#found.length < least) return [];
     const found = this.#found;
     this.#found = [];
     return found;
+  }
+
+  get #isBad(): boolean {
+    return this.problems.length === maxProblems;
   }
 
   #keep(piece: Uint8Array): void {
@@ -139,30 +149,34 @@ export class LineScanner {
     this.#restBytes += piece.length;
   }
 
-  async #endLine(last: Uint8Array): Promise<void> {
+  #endLine(last: Uint8Array): Promise<void> | null {
+    if (last.length === 0 && this.#restBytes === 0) {
+      this.#at += 1;
+      this.#line += 1;
+      return null;
+    }
     this.#keep(last);
     const start = this.#at;
     const length = this.#restBytes;
     const isTooLong = length > this.#terms.maxLineBytes;
-    const bytes = isTooLong ? new Uint8Array() : Buffer.concat(this.#rest);
+    const bytes = isTooLong ? new Uint8Array() : joined(this.#rest);
     this.#rest = [];
     this.#restBytes = 0;
     this.#at += length + 1;
     this.#line += 1;
-    if (!isTooLong && isBlank(bytes)) return;
+    if (!isTooLong && isBlank(bytes)) return null;
     this.count += 1;
     if (this.count > this.#terms.maxLines) {
       const message = `The file has more than ${this.#terms.maxLines} requests, which is the maximum.`;
       if (this.count === this.#terms.maxLines + 1) this.#add(problem("too_many_tasks", message), null);
-      return;
+      return null;
     }
-    this.#take(isTooLong ? this.#tooLong() : await this.#scan(bytes), start);
-  }
-
-  #scan(bytes: Uint8Array): Scanned | Promise<Scanned> {
     const { endpoint, scanLarge } = this.#terms;
-    if (bytes.length < largeBodyBytes) return scanLine({ bytes, endpoint });
-    return scanLarge({ bytes: shared(bytes), endpoint });
+    if (bytes.length >= largeBodyBytes) {
+      return scanLarge({ bytes: shared(bytes), endpoint }).then((scanned) => this.#take(scanned, start));
+    }
+    this.#take(isTooLong ? this.#tooLong() : scanLine({ bytes, endpoint }), start);
+    return null;
   }
 
   #tooLong(): Scanned {
@@ -186,6 +200,11 @@ export class LineScanner {
 }
 
 const lineFeed = 10;
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const filled = pieces.filter(({ length }) => length > 0);
+  return filled.length === 1 ? (filled[0] as Uint8Array) : Buffer.concat(filled);
+}
 
 function isBlank(bytes: Uint8Array): boolean {
   return skipSpace(bytes, 0) >= bytes.length;

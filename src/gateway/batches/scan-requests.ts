@@ -1,5 +1,6 @@
+import { shared } from "../../base/bytes.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { type Json, tryParse } from "../../base/json.ts";
+import { tryParse } from "../../base/json.ts";
 import {
   backslash,
   closeBrace,
@@ -13,14 +14,37 @@ import {
 } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
 import type { BatchLine } from "../../store/store.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import type { Job } from "../body-worker/job.ts";
 import type { LineProblem } from "./scan-lines.ts";
 
 const names = ["custom_id", "params"];
 const customIdForm = /^[\w-]{1,64}$/;
 
-interface RequestLimits {
+interface RequestTerms {
   readonly maxRequests: number;
   readonly maxRequestBytes: number;
+  scanLarge(bytes: Uint8Array): Promise<FoundRequest>;
+}
+
+/** Where `params` is in a request, and how that is called. Null: missing, or not valid. */
+interface FoundRequest {
+  readonly customId: string | null;
+  readonly params: { readonly start: number; readonly length: number } | null;
+}
+
+/** For long requests. */
+export const scanRequestJob: Job<Uint8Array, FoundRequest> = { name: "batch_request", run: scanRequest };
+
+function scanRequest(bytes: Uint8Array): FoundRequest {
+  const { members } = scanObject(bytes, 0, names);
+  const [id, params] = names.map((name) => members.find((member) => member.name === name));
+  const customId = id && tryParse(Buffer.from(bytes.subarray(id.valueStart, id.end)).toString());
+  const isObject = params !== undefined && bytes[params.valueStart] === openBrace;
+  return {
+    customId: typeof customId === "string" && customIdForm.test(customId) ? customId : null,
+    params: isObject ? { start: params.valueStart, length: params.end - params.valueStart } : null,
+  };
 }
 
 /** How deep the list of requests is, and what is in it. */
@@ -32,7 +56,7 @@ const [listDepth, requestDepth] = [2, 3];
  */
 export class RequestScanner {
   readonly problems: readonly LineProblem[] = [];
-  readonly #limits: RequestLimits;
+  readonly #terms: RequestTerms;
   readonly #ids = new Set<string>();
   #found: BatchLine[] = [];
   #at = 0;
@@ -49,8 +73,8 @@ export class RequestScanner {
   #bytes: Uint8Array[] = [];
   count = 0;
 
-  constructor(limits: RequestLimits) {
-    this.#limits = limits;
+  constructor(terms: RequestTerms) {
+    this.#terms = terms;
   }
 
   async push(piece: Uint8Array): Promise<void> {
@@ -64,7 +88,8 @@ export class RequestScanner {
         this.#begin = this.#at + index;
       } else if (depth === requestDepth && this.#depth === listDepth) {
         this.#bytes.push(piece.subarray(from, index + 1));
-        this.#endRequest();
+        const ending = this.#endRequest();
+        if (ending !== null) await ending;
       }
     }
     if (this.#isInList && this.#depth >= requestDepth) this.#keep(piece.subarray(from));
@@ -76,7 +101,8 @@ export class RequestScanner {
     if (this.count === 0) throw invalidRequest("`requests` must have at least one request.", "requests");
   }
 
-  takeFound(): readonly BatchLine[] {
+  takeFound(least: number): readonly BatchLine[] {
+    if (this.#found.length < least) return [];
     const found = this.#found;
     this.#found = [];
     return found;
@@ -129,53 +155,47 @@ export class RequestScanner {
   #keep(piece: Uint8Array): void {
     this.#bytes.push(Buffer.from(piece));
     const bytes = this.#bytes.reduce((sum, { length }) => sum + length, 0);
-    const { maxRequestBytes } = this.#limits;
+    const { maxRequestBytes } = this.#terms;
     if (bytes <= maxRequestBytes) return;
     const at = `requests[${this.count}]`;
     throw invalidRequest(`\`${at}\` is longer than ${maxRequestBytes} bytes, which is the maximum.`, at);
   }
 
-  #endRequest(): void {
+  #endRequest(): Promise<void> | null {
     const bytes = Buffer.concat(this.#bytes);
     this.#bytes = [];
-    const at = `requests[${this.count}]`;
-    const { maxRequests } = this.#limits;
+    const { maxRequests, scanLarge } = this.#terms;
     if (this.count >= maxRequests) {
       throw invalidRequest(
         `\`requests\` has more than ${maxRequests} requests, which is the maximum.`,
         "requests",
       );
     }
-    const { members } = scanObject(bytes, 0, names);
-    const [id, params] = names.map((name) => members.find((member) => member.name === name));
-    const customId = id && parsed(bytes.subarray(id.valueStart, id.end));
-    if (typeof customId !== "string" || !customIdForm.test(customId)) {
+    if (bytes.length >= largeBodyBytes) return scanLarge(shared(bytes)).then((found) => this.#add(found));
+    this.#add(scanRequest(bytes));
+    return null;
+  }
+
+  #add({ customId, params }: FoundRequest): void {
+    const at = `requests[${this.count}]`;
+    if (customId === null) {
       const message = `\`${at}.custom_id\` must have 1 to 64 letters, digits, hyphens or underscores.`;
       throw invalidRequest(message, `${at}.custom_id`);
     }
     if (this.#ids.has(customId)) {
       throw invalidRequest(`\`${at}.custom_id\` is used by an earlier request, too.`, `${at}.custom_id`);
     }
-    if (params === undefined || bytes[params.valueStart] !== openBrace) {
+    if (params === null) {
       throw invalidRequest(`\`${at}.params\` must be an object.`, `${at}.params`);
     }
     this.#ids.add(customId);
-    const { valueStart, end } = params;
-    this.#found.push({
-      no: this.count,
-      customId,
-      start: this.#begin + valueStart,
-      length: end - valueStart,
-    });
+    const { start, length } = params;
+    this.#found.push({ no: this.count, customId, start: this.#begin + start, length });
     this.count += 1;
   }
 }
 
 const maxNameBytes = 64;
-
-function parsed(bytes: Uint8Array): Json | undefined {
-  return tryParse(Buffer.from(bytes).toString());
-}
 
 function malformed(): Error {
   return invalidRequest("The request body must be a JSON object with `requests`.", "requests");

@@ -1,0 +1,39 @@
+import type { BatchLine } from "../../store/store.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import type { LineProblem } from "./scan-lines.ts";
+
+/** Finds the requests of an input while it is read piece by piece. */
+export interface InputScanner {
+  readonly problems: readonly LineProblem[];
+  readonly count: number;
+  push(piece: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+  /** The requests found since the last time; none if there are fewer. */
+  takeFound(least: number): readonly BatchLine[];
+}
+
+/** Takes a few milliseconds, whatever is in it. */
+const pieceBytes = 32 * 1024;
+/** Lines that are written at once. */
+const linesPerWrite = 500;
+
+/** Reads an input to its end, a piece in each iteration of the event loop. `keep` stores what was found. */
+export async function scanInput(
+  input: AsyncIterable<Uint8Array>,
+  scanner: InputScanner,
+  keep: (found: readonly BatchLine[]) => Promise<void>,
+): Promise<void> {
+  const keepIf = async (least: number) => {
+    const found = scanner.takeFound(least);
+    if (found.length > 0 && scanner.problems.length === 0) await keep(found);
+  };
+  for await (const bytes of input) {
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      await largeBodyPacer.wait();
+      await scanner.push(bytes.subarray(at, at + pieceBytes));
+      await keepIf(linesPerWrite);
+    }
+  }
+  await scanner.end();
+  await keepIf(1);
+}
