@@ -13,10 +13,12 @@ const maxSegments = 12;
 
 /**
  * Patterns for Bun's router that match every path which no route has by name, and reject odd targets before they reach
- * Elysia's router. `Request.url` is normalized: backslashes have become slashes, and `..` is resolved. A proxy in front
- * may do neither, and would forward a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as
- * it was sent, so these patterns make it split the path into segments. A path that it cannot split (`//`, or too many
- * segments) is never routed.
+ * Elysia's router.
+ *
+ * `Request.url` is normalized: backslashes have become slashes, and `..` is resolved. A proxy in front may do neither,
+ * and would forward a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
+ * these patterns make it split the path into segments. A path that it cannot split (`//`, or too many segments) is never
+ * routed.
  */
 export function guardPatterns(route: Handler, notFound: Handler, pacer: LoopPacer): Record<string, Handler> {
   const guard = guarded(route, pacer);

@@ -100,9 +100,9 @@ class Batch {
   }
 
   /**
-   * The hold has ended without this charge, because the node was taken over before the charge was acknowledged: what is missing
-   * of it is charged now, in addition to what the takeover charged. If another exchange has claimed the Idempotency-Key meanwhile, its
-   * charge stands, and nothing more is charged.
+   * The hold has ended without this charge, because the node was taken over before the charge was acknowledged: the
+   * difference from the takeover's charge is charged now. If another exchange has claimed the Idempotency-Key
+   * meanwhile, that charge stays, and nothing more is charged.
    */
   #chargeLate(id: string, keyId: string, charge: EndCharge): EndResult {
     const entries = this.#rows.entries.filter(({ exchangeId }) => exchangeId === id);
@@ -158,7 +158,7 @@ class Batch {
     for (const attempt of attempts) this.#attempts.add(utcDay(atMs), attempt);
   }
 
-  /** What the takeover counted in place of these attempts. */
+  /** Takes back the amounts that the takeover counted in place of these attempts. */
   #takeBack({ atMs, quantities, ratesId, rates }: EarlierEntry, { attempts = [] }: EndCharge): void {
     const served = attempts.find(({ outcome }) => outcome !== "uncharged");
     if (served === undefined) return;
@@ -235,7 +235,7 @@ function unusableFor(
   return isClosed ? "closed" : null;
 }
 
-/** What an exchange was charged before, and whether its own charge is among that. */
+/** The earlier charges of an exchange, and whether its own charge is among them. */
 function sumsOf(entries: readonly EarlierEntry[]) {
   let [paid, unpaid, isFinal] = [0, 0, false];
   let first: EarlierEntry | undefined;

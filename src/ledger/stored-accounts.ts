@@ -5,7 +5,7 @@ import type { AccountSummary } from "./summary.ts";
 
 type ReadStore = Pick<Store, "findKey" | "findAccount" | "readAccounts" | "readTotals">;
 
-/** What the store knows of keys' accounts, for a process that is not a gateway: nothing of open requests. */
+/** Summaries of keys' accounts from the store, for a process that is not a gateway: without open requests. */
 export async function storedSummaries(
   store: ReadStore,
   keyIds: readonly string[],

@@ -4,7 +4,7 @@ import { type CallerLabels, type KeptLabels, readLabels, tagPrefix } from "../ba
 import type { CapTotals, ValueCapRecord, ValueRaise, ValueTotals } from "../store/store.ts";
 import { Cap, type CapGroup, type CountedModels, coversCounted, type LabelledItem } from "./cap.ts";
 
-/** What is held or charged, and whose it is. */
+/** A hold or charge, and its key. */
 export interface ValuedItem extends LabelledItem {
   readonly keyId: string;
   readonly accountId: string;
@@ -35,7 +35,7 @@ const nothingCounted: Omit<CapTotals, "no"> = { periodStartMs: 0, used: 0 };
 /** A cap that counts each value of a label apart, or one of them. */
 class ValueCap implements CapGroup {
   #record: ValueCapRecord;
-  /** Common to the caps that differ in their value alone. */
+  /** Shared by the caps that differ only in their value. */
   family: string;
   /** Values that count something, or have. */
   readonly #counters = new Map<string, Cap>();
@@ -138,7 +138,10 @@ class ValueCap implements CapGroup {
 
 const notRaised = { extra: 0, extraPeriodMs: 0 };
 
-/** Caps that differ in their value alone: for one value, its own holds in place of the one for each. */
+/**
+ * Caps that differ only in their value. A value with its own cap has its holds there, instead of in the cap for each
+ * value.
+ */
 export function familyOf({ keyId, accountId, mode, label, period, models }: ValueCapRecord): string {
   return JSON.stringify([keyId, accountId, mode, label, period, models]);
 }
@@ -151,7 +154,7 @@ export class ValueCaps {
   #each: readonly ValueCap[] = [];
   /** Caps of one value, by their label and value: there may be many. */
   #fixed: ReadonlyMap<string, ReadonlyMap<string | null, readonly ValueCap[]>> = new Map();
-  /** The keys and accounts within which each tag is counted, by its name; `''` stands for all. */
+  /** By tag name: the keys and accounts within which it is counted; `''` means all. */
   readonly #tagScopes = new Map<string, Set<string>>();
   /** Families and values that have a cap of their own. */
   #replaced = new Set<string>();
@@ -168,7 +171,7 @@ export class ValueCaps {
     return this.#byNo.get(no);
   }
 
-  /** Takes over what operators have changed. Returns the caps that have to be counted, because they are new. */
+  /** Takes over operators' changes. Returns the new caps, which have to be counted. */
   set(records: readonly ValueCapRecord[], raises: readonly ValueRaise[]): readonly ValueCap[] {
     const added: ValueCap[] = [];
     const before = new Map(this.#byNo);
@@ -225,7 +228,7 @@ export class ValueCaps {
     return missing?.record.label ?? null;
   }
 
-  /** The names of tags that are counted for a key: its own tags stand there, whatever a client sends. */
+  /** The names of tags that are counted for a key: its own tags take precedence over a client's. */
   countedTags({ keyId, accountId }: Pick<ValuedItem, "keyId" | "accountId">): readonly string[] {
     return [...this.#tagScopes]
       .filter(([, scopes]) => scopes.has("") || scopes.has(keyId) || scopes.has(accountId))

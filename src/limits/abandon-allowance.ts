@@ -5,7 +5,7 @@ export type AbandonedUnit = "credit" | "token_budget";
 
 export interface AbandonAllowanceOptions {
   readonly clock: Clock;
-  /** What an account was charged since this time, in its own unit. */
+  /** The charges of an account since this time, in its own unit. */
   chargedSince(accountId: string, sinceMs: number): Promise<number>;
   /** The number of gateways that share the accounts, this one included. */
   liveNodes(): Promise<number>;
@@ -23,13 +23,13 @@ const shareOfCharges = 0.01;
 const rememberMs = 60_000;
 
 interface FreeSpend {
-  /** What was free in each hour with abandoned calls, oldest first. */
+  /** Free amounts in each hour with abandoned calls, oldest first. */
   readonly hours: { hour: number; amount: number }[];
   charged: { readonly amount: number; readonly atMs: number } | null;
 }
 
 /**
- * How much each account's abandoned calls may cost before they are charged. Providers bill for input that they have
+ * How much each account's abandoned calls can cost before they are charged. Providers bill for input that they have
  * read, even if the client disconnects before any output. Clients that disconnect now and then pay nothing for it and
  * are never rejected for it. Each node has its share of the allowance, and forgets what it has granted when it stops.
  */
@@ -54,7 +54,7 @@ export class AbandonAllowance {
     return this.#spend(accountId, cost);
   }
 
-  /** How many accounts are known. */
+  /** Number of known accounts. */
   get size(): number {
     return this.#spentBy.size;
   }

@@ -11,9 +11,9 @@ export interface BodyBudgetLimits {
 const reservedPart = 1 / 8;
 
 /**
- * Limits the memory of bodies: requests still being read, or responses still being sent. A holder can take as much as
- * it leaves free: alone half of the total, a second holder half of the rest, and so on. So however many bodies are
- * unfinished, small bodies of other holders fit. If that is less than the maximum size of a body, a holder can take
+ * Limits the memory of bodies: requests still being read, or responses still being sent. A holder can take half of what
+ * the others leave: alone half of the total, a second holder half of the rest, and so on. So small bodies of other
+ * holders fit, however many bodies are unfinished. If that is less than the maximum size of a body, a holder can take
  * one such body, as long as a part of the total stays free.
  */
 export class BodyBudget {

@@ -6,7 +6,7 @@ const defaultMax = 10_000;
 /** Which values of a key's labels reports break down: the first ones of each UTC day, up to a limit. */
 export class LabelValues {
   readonly #most: number;
-  /** Hashes of the values of this day, by key and kind; tags are one kind, whatever their names. */
+  /** Hashes of the values of this day, by key and kind; tags of all names are one kind. */
   readonly #seen = new Map<string, Set<number>>();
   #day = 0;
 

@@ -57,7 +57,7 @@ export class RateLimiter implements RateLimits {
     return verdictOf(bucket, allowed);
   }
 
-  /** How many buckets are kept. */
+  /** Number of buckets in memory. */
   get size(): number {
     return this.#buckets.size;
   }

@@ -4,8 +4,8 @@ import type { TraceContext } from "../base/requests/trace-context.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 
 /**
- * The facts of one finished client request, from which its log line, metrics and trace are made. They contain no
- * secret, and nothing of a prompt or an answer.
+ * The facts of one finished client request, from which its log line, metrics and trace are created. They contain no
+ * secrets, and nothing of a prompt or a response.
  */
 export interface ExchangeFacts {
   readonly requestId: string;
@@ -15,7 +15,7 @@ export interface ExchangeFacts {
   readonly route: string;
   /** The key's mode; without a key, the mode of the route's origin. */
   readonly mode: KeyMode;
-  /** The operation's name in the GenAI conventions, whatever the dialect; null if it is not traced. */
+  /** The operation's name in the GenAI conventions, in every dialect; null if it is not traced. */
   readonly tracedAs: string | null;
   readonly atMs: number;
   readonly endedAtMs: number;
@@ -41,15 +41,15 @@ export interface ExchangeFacts {
   readonly basis: UsageBasis | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly charged: number;
-  /** What a request of a token-budget key would have cost. Null for credit keys, and without a price. */
+  /** The list cost of a token-budget key's request. Null for credit keys, and without a price. */
   readonly listCostNano: number | null;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
-  /** The attempts that failed before one was answered. */
+  /** The failed attempts before one succeeded. */
   readonly failedAttempts: readonly AttemptRecord[];
   readonly trace: TraceContext | null;
-  /** What only spans have; null unless the request gets one. */
+  /** The facts that only spans have; null unless the request gets one. */
   readonly traced: TracedFacts | null;
 }
 

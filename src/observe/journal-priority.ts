@@ -15,7 +15,10 @@ export function isJournalStream(descriptor: number): boolean {
   }
 }
 
-/** What the journal reads as the priority of a line, and removes. Every line begins with its level: `{"level":50,`. */
+/**
+ * The prefix that the journal reads as the priority of a line, and removes. Every line begins with its level:
+ * `{"level":50,`.
+ */
 export function priorityPrefix(line: string): string {
   switch (line.slice('{"level":'.length, line.indexOf(","))) {
     case "60":

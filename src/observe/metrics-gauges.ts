@@ -25,7 +25,7 @@ export interface Gauges {
   readonly eventLoopLagMs: number;
   readonly residentBytes: number;
   readonly journal: JournalGauges;
-  /** How much needs the operator's attention, by kind. */
+  /** Number of active alerts, by kind. */
   readonly activeAlerts: readonly {
     readonly kind: string;
     /** Null for kinds that are not about a provider. */

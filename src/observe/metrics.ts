@@ -64,7 +64,7 @@ class Series {
 }
 
 const none = "none";
-/** All models whose names come from clients. */
+/** Stands for all models whose names come from clients. */
 const unlisted = "other";
 
 /**

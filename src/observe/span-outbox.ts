@@ -2,9 +2,9 @@ import type { Span } from "@opentelemetry/api";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { systemCode } from "../base/system/system-code.ts";
 
-/** How many spans can wait to be sent. The processor would drop more without reporting it. */
+/** Maximum number of spans that wait to be sent. The processor would drop more without reporting it. */
 export const maxWaitingSpans = 2048;
-/** How many characters of content can wait. They are serialized in one go, which must not block the event loop. */
+/** Maximum characters of content that wait. They are serialized in one go, which must not block the event loop. */
 const maxWaitingContent = 8_000_000;
 
 export type SpanContent = Readonly<Record<string, string | string[]>>;

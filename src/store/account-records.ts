@@ -15,12 +15,12 @@ export interface CapLimit {
 export interface CapRecord extends CapLimit {
   /** Its number in the database; 0 before it is stored. */
   readonly no: number;
-  /** How much the limit is raised in the period that begins at `extraPeriodMs`, and in no other. */
+  /** The amount by which the limit is raised in the period that begins at `extraPeriodMs`, and in no other. */
   readonly extra: number;
   readonly extraPeriodMs: number;
 }
 
-/** What a cap has counted: the latest period with a charge, and the charges of that period and later ones. */
+/** The totals of a cap: the latest period with a charge, and the charges of that period and later ones. */
 export interface CapTotals {
   readonly no: number;
   readonly periodStartMs: number;
@@ -28,7 +28,7 @@ export interface CapTotals {
   readonly laterUsed?: string | null;
 }
 
-/** What is billed: a balance (credits) or a budget (tokens) for one or more keys. */
+/** A balance (credits) or a budget (tokens) that one or more keys are billed to. */
 export interface AccountRecord {
   readonly id: string;
   readonly mode: KeyMode;
@@ -51,7 +51,7 @@ export interface AccountRecord {
   readonly tpmLimits: readonly TpmLimit[] | null;
 }
 
-/** What an operator can change about an account. Caps have their own operation. */
+/** The attributes of an account that an operator can change. Caps have a separate operation. */
 export type AccountChanges = Partial<
   Pick<
     AccountRecord,
@@ -81,7 +81,7 @@ export interface AccountTotals {
   /** The latest budget period with a charge, and the charges of that period. */
   readonly periodStartMs: number;
   readonly periodUsed: number;
-  /** What later periods have used, because a clock was set back, as `base/money/later-use.ts` reads it. */
+  /** Amounts used in later periods, because a clock was set back, in the format of `base/money/later-use.ts`. */
   readonly laterUsed?: string | null;
   /** The latest time that a charge counts at. */
   readonly countedAtMs: number;
@@ -89,7 +89,7 @@ export interface AccountTotals {
   readonly purchasedDigits?: string;
 }
 
-/** What a key itself has used, whichever account was billed. */
+/** Totals of a key itself, on any account. */
 export interface KeyTotals {
   readonly keyId: string;
   /** The latest UTC day with a charge, and the charges of that day. */
@@ -103,7 +103,7 @@ export interface KeyTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly lastCostNano: number;
-  /** Digits, where they come from a database: a double may not hold them exactly. */
+  /** Decimal digits, if they come from a database: a double may not hold them exactly. */
   readonly daySpendDigits?: string;
   readonly spentDigits?: string;
 }

@@ -39,7 +39,7 @@ export interface AdminTokenRecord {
   readonly role: "admin" | "viewer";
   /** The SHA-256 of the token, in hex. */
   readonly hash: string;
-  /** Who created it, as the audit log names them. */
+  /** Who created it, named as in the audit log. */
   readonly createdBy: string;
   readonly createdAtMs: number;
   readonly revokedAtMs: number | null;
@@ -65,7 +65,7 @@ export interface AdminRecords {
    */
   saveAdminToken(token: FirstAdminToken): Promise<string>;
   addTrialKey(keyId: string): Promise<void>;
-  /** The ids of keys that were created in a trial, whatever their status is now. */
+  /** The ids of keys that were created in a trial, with any status. */
   listTrialKeys(): Promise<readonly string[]>;
   /** Fails with `label_taken` if a token in use has this label: tokens are revoked by label. */
   insertToken(token: AdminTokenRecord): Promise<void>;
@@ -88,7 +88,7 @@ export interface AdminRecords {
 
 export interface SessionRecord {
   readonly hash: string;
-  /** Who signed in, and where, as JSON. */
+  /** The signed-in person and the address, as JSON. */
   readonly content: string;
   readonly endsAtMs: number;
 }

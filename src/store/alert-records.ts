@@ -10,11 +10,11 @@ export interface AlertRecords {
   nearValues(share: number, nowMs: number): Promise<readonly NearValue[]>;
   /** Active keys that expire after `afterMs` and no later than `throughMs`. */
   expiringKeys(afterMs: number, throughMs: number): Promise<PartialList<ExpiringKey>>;
-  /** What was not charged since the beginning of the hour of `sinceMs`. */
+  /** Uncharged amounts since the beginning of the hour of `sinceMs`. */
   overrunSince(sinceMs: number): Promise<Overrun>;
   /** Keys that are suspended because their owner could no longer sign in at or after `sinceMs`. */
   lostSignInsSince(sinceMs: number): Promise<number>;
-  /** How many sign-ins have ended because a refresh token was used again. */
+  /** Number of sign-ins that ended because a refresh token was used again. */
   reusedSignInsSince(sinceMs: number): Promise<number>;
 
   /** The models of requests since the beginning of the hour of `sinceMs`. */
@@ -52,7 +52,7 @@ export interface AlertRecords {
 
 export interface AcknowledgedAlert {
   readonly kind: string;
-  /** As the audit log names them. */
+  /** Named as in the audit log. */
   readonly actor: string;
   readonly untilMs: number;
 }
@@ -85,7 +85,7 @@ export interface DrawnBound {
   readonly recentlyUsed: number;
 }
 
-/** Where a cap by value counts: one of both at most. */
+/** The key or account that a cap by value is limited to; at most one of them is set. */
 interface CapScope {
   readonly keyId: string | null;
   readonly accountId: string | null;
@@ -105,12 +105,12 @@ export interface DrawnValue extends CapScope {
 }
 
 export interface NearValue extends DrawnValue {
-  /** What its limit is raised by, for this value alone. */
+  /** The amount by which its limit is raised, for this value only. */
   readonly raised: number;
   readonly periodStartMs: number;
 }
 
-/** How many values a cap has counted in its period. */
+/** Number of values that a cap has counted in its period. */
 export interface CapPlaces extends CapScope {
   readonly capId: string;
   readonly label: string;

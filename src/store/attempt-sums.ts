@@ -11,7 +11,7 @@ export interface AttemptTarget {
 /** The outcome of the exchange that was charged for it, or `uncharged`. */
 export type AttemptOutcome = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
 
-/** The totals kept of attempts, to be compared with a provider's usage report. */
+/** Stored totals of attempts, for comparison with a provider's usage report. */
 export const attemptTotalNames = [
   "attempts",
   /** Attempts charged by Sluice's own count, because the provider's usage was missing or implausible. */
@@ -24,7 +24,7 @@ export const attemptTotalNames = [
   /** Tokens charged in addition to the reported ones. */
   "countedInputTokens",
   "countedOutputTokens",
-  /** What the provider is owed at its own price, in billionths of a USD, whatever was charged and paid. */
+  /** Amount owed to the provider at its own price, in billionths of a USD, independent of charges and payments. */
   "owedNanoUsd",
 ] as const;
 
@@ -81,7 +81,7 @@ const zeroTotals = Object.fromEntries(attemptTotalNames.map((name) => [name, 0])
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** Adds attempts up, so that a batch writes one row for many of them. */
+/** Adds up attempts, so that a batch writes one row for many of them. */
 export class AttemptTally {
   #sums = new Map<string, Mutable<AttemptSums>>();
   /**

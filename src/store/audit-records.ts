@@ -1,4 +1,4 @@
-/** What an audit of the ledger finds. */
+/** Findings of a ledger audit. */
 
 /** Totals by name. Bigints, because lifetime totals may exceed a double. */
 export type ExactTotals = Readonly<Record<string, bigint>>;

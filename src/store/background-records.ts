@@ -1,7 +1,7 @@
 import type { StoredResponse } from "./response-records.ts";
 import type { Recording, TurnRecord } from "./turn-records.ts";
 
-/** `queued`: no provider has answered yet, so that it can be run again. */
+/** `queued`: no provider has started it yet, so it can be run again. */
 export type BackgroundState = "queued" | "in_progress" | "ended";
 
 /** A response that outlives its connection. What clients read of it is its turn. */
@@ -15,7 +15,7 @@ export interface BackgroundRecord {
   /** Whether its events are kept. */
   readonly isStreamed: boolean;
   readonly createdAtMs: number;
-  /** What it takes to run it again; with a `recording`, what follows the parts written ahead. */
+  /** The data for running it again; with a `recording`, the part that follows the parts written ahead. */
   readonly call: Uint8Array;
   readonly recording?: Recording;
 }
@@ -23,7 +23,7 @@ export interface BackgroundRecord {
 export interface StoredBackground extends Omit<BackgroundRecord, "call" | "exchangeId" | "recording"> {
   readonly state: BackgroundState;
   readonly isCancelled: boolean;
-  /** By how many processes it was begun. */
+  /** Number of processes that have started it. */
   readonly runs: number;
 }
 
@@ -38,42 +38,45 @@ export interface EventPart {
 /** Which response, and the process that runs it. What a process does that has lost it to another has no effect. */
 export type OwnedBackground = Pick<BackgroundRecord, "id" | "node">;
 
-/** How a response has ended, all in one transaction. */
+/** The end of a response, stored in one transaction. */
 export interface BackgroundEnd {
   readonly owned: OwnedBackground;
   readonly atMs: number;
   /** The response; null if its charge has stored it. */
   readonly turn: TurnRecord | null;
-  /** Its last event; null if none are kept. */
+  /** Its last event; null if none are stored. */
   readonly last: EventPart | null;
 }
 
-/** What is known of responses while they run and, if their events are kept, for a while after. */
+/** State of responses while they run and, if their events are stored, for some time after. */
 export interface BackgroundRecords {
   /** Writes its turn, and what a retry of the request gets, in the same transaction. */
   begin(begun: BackgroundRecord, turn: TurnRecord, response: StoredResponse | null): Promise<void>;
-  /** A provider has answered: it is not run again. False if it was lost to another process. */
+  /** A provider has started to respond, so it is not run again. False if another process has taken it over. */
   progress(owned: OwnedBackground): Promise<boolean>;
   /** False if it was lost to another process. */
   addEvents(owned: OwnedBackground, part: EventPart): Promise<boolean>;
-  /** Without events nothing is known of it any more. */
+  /** Stores the end. Without events, nothing more is stored of it. */
   end(ended: BackgroundEnd): Promise<void>;
 
   find(keyId: string, id: string): Promise<StoredBackground | null>;
   /** Null if it is not to be run again. */
   readCall(id: string): Promise<Uint8Array | null>;
-  /** Some of the events from this place on. */
+  /** Some of the events from this position on. */
   events(id: string, from: number): Promise<readonly EventPart[]>;
-  /** How many events there are. */
+  /** Number of events. */
   countEvents(id: string): Promise<number>;
-  /** How many of the key other processes run. */
+  /** Number of the key's responses that other processes run. */
   countElsewhere(keyId: string, node: number): Promise<number>;
 
-  /** Tells the process that runs it. */
+  /** Notifies the process that runs it. */
   cancel(keyId: string, id: string): Promise<void>;
   /** Responses that this process runs and is to cancel. */
   cancelledOn(node: number): Promise<readonly string[]>;
-  /** Takes over responses that nothing runs: this process's own, and those whose process is gone, once its charges are made. */
+  /**
+   * Takes over responses that nothing runs: this process's own, and those whose process is gone, once its charges are
+   * written.
+   */
   adopt(node: number, running: readonly string[]): Promise<readonly StoredBackground[]>;
   delete(keyId: string, id: string): Promise<void>;
   /** Deletes those that ended before this time, or belong to a revoked key. */

@@ -1,6 +1,6 @@
 import type { NodeRecord } from "./node-records.ts";
 
-/** What is known about a database before it is used. */
+/** The state of a database before it is used. */
 export interface DatabaseCheck {
   /** `db.example.com:5432/sluice`. */
   readonly name: string;

@@ -30,7 +30,7 @@ export interface ContentFilter {
 
 export interface ContentPage extends ContentFilter {
   readonly limit: number;
-  /** Where the previous page ended. */
+  /** The end of the previous page. */
   readonly after?: ContentPlace | undefined;
 }
 

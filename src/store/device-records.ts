@@ -8,9 +8,9 @@ export interface DeviceGrant {
   /** The terminal's address. */
   readonly address: string;
   readonly purpose: "key" | "sign_in" | "operator";
-  /** What requests a sign-in, as it calls itself; not verified. */
+  /** The name that the requesting program sent; not verified. */
   readonly client: string | null;
-  /** What the requested origin bills: it has one for each mode. */
+  /** The mode of the requested origin: each mode has its own. */
   readonly mode: KeyMode;
   /** The name it gave itself, unverified. */
   readonly device: string | null;
@@ -34,7 +34,7 @@ export interface SignedInKey {
   readonly isForSignIns: boolean;
 }
 
-/** With the state of the key itself. */
+/** Includes the state of the key itself. */
 export interface BoundKey extends SignedInKey {
   readonly prefix: string;
   readonly status: StoredKeyStatus;
@@ -47,7 +47,7 @@ export interface NewDeviceGrant extends Omit<DeviceGrant, "state" | "polledAtMs"
 
 export interface DeviceGrantTerms {
   readonly intervalMs: number;
-  /** How many requests can wait for a decision at once, and how many of one block of addresses. */
+  /** Maximum number of requests that wait for a decision, in total and for one block of addresses. */
   readonly max: number;
   readonly maxPerBlock: number;
   /** Deletes what ended before. */
@@ -71,7 +71,7 @@ export interface DeviceRecords {
   bindKey(key: Pick<SignedInKey, "keyId" | "identity"> & { readonly person: string }): Promise<void>;
   /** Replaces the identity from the approval by the person's current one. */
   updateIdentity(person: string, identity: string): Promise<void>;
-  /** All of them without `person`, else this person's. */
+  /** All of them, or only this person's. */
   listBoundKeys(person?: string): Promise<readonly BoundKey[]>;
   /** Records that the owner can no longer sign in. Keeps the first status and time until `recordSignIn`. */
   recordLostSignIn(keyId: string, statusBefore: StoredKeyStatus, atMs: number): Promise<void>;

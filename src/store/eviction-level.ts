@@ -1,6 +1,6 @@
 /**
- * How many bytes each key can keep at most, so that all keys together keep no more than `maxBytes`: the keys that hold most lose
- * theirs first, and a key that holds little loses nothing. Infinity if everything fits.
+ * The number of bytes that each key can keep, so that all keys together keep at most `maxBytes`: the keys with the most
+ * lose their oldest first, and keys below this level lose nothing. Infinity if everything fits.
  */
 export function evictionLevel(heldBytes: readonly number[], maxBytes: number): number {
   const ascending = heldBytes.toSorted((one, other) => one - other);

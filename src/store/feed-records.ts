@@ -7,28 +7,28 @@ export interface FeedRecords {
   entries(afterId: number, limit: number): Promise<readonly FeedEntry[]>;
   entry(id: number): Promise<FeedEntry | null>;
   totals(range: EntryRange): Promise<FeedTotals>;
-  /** The id behind which the entries of this time and later begin. */
+  /** The id after which the entries of this time and later begin. */
   placeBefore(sinceMs: number): Promise<number>;
-  /** How much follows this entry. */
+  /** Number and age of the entries after this one. */
   lagBehind(id: number): Promise<FeedLag>;
   readonly push: FeedPushRecords;
 }
 
 export interface FeedLag {
-  /** At most: ids of transactions that were rolled back are counted too. */
+  /** Upper bound: ids of transactions that were rolled back are counted too. */
   readonly entries: number;
   /** The time of the oldest of them; null if none follows. */
   readonly sinceMs: number | null;
 }
 
 /**
- * How far the feed has been pushed. A change names the post that it is about, and does nothing if that is no longer the pending one:
- * a gateway that was suspended must not undo what another one has done.
+ * The progress of pushing the feed. A change names the post that it is about, and does nothing if that is no longer the
+ * pending one: a gateway that was suspended must not undo what another one has done.
  */
 export interface FeedPushRecords {
   /** Null before it has begun. */
   state(): Promise<FeedPush | null>;
-  /** Begins behind this entry, unless it has begun. */
+  /** Begins after this entry, unless it has begun. */
   begin(throughId: number, nowMs: number): Promise<void>;
   /** Stores the next post, and returns whether it is the pending one now. */
   prepare(post: FeedPost): Promise<boolean>;
@@ -42,7 +42,7 @@ export interface FeedPushRecords {
 }
 
 export interface FeedPost {
-  /** The post begins behind this entry. */
+  /** The post begins after this entry. */
   readonly afterId: number;
   /** The newest entry in it. */
   readonly pendingId: number;
@@ -58,7 +58,7 @@ export interface FeedStop {
 
 export interface FeedPush {
   readonly throughId: number;
-  /** When the receiver has accepted that, or the push has begun. */
+  /** Time at which the receiver accepted the post, or the push began. */
   readonly acceptedAtMs: number;
   readonly pendingId: number | null;
   readonly attempts: number;
@@ -75,7 +75,7 @@ export interface FeedEntry extends Entry {
   readonly mode: KeyMode;
   readonly accountLabel: string | null;
   readonly keyLabel: string | null;
-  /** As `readLabels` takes them. */
+  /** In the format that `readLabels` parses. */
   readonly labels: string | null;
 }
 

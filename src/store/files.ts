@@ -1,6 +1,6 @@
-/** What only an open store made of files (SQLite) can do. */
+/** Operations that only an open store of files (SQLite) has. */
 export interface StoreFiles {
-  /** Where `close` copied the whole store because its own file was gone; null if it did not have to. */
+  /** The path to which `close` copied the whole store because its own file was gone; null if that was not necessary. */
   readonly rescuedTo: string | null;
   /** Makes a complete copy while others keep reading and writing. Never overwrites a file. */
   backup(file: string): Promise<void>;
@@ -9,7 +9,7 @@ export interface StoreFiles {
 }
 
 export interface RestoreResult {
-  /** Where the replaced database is kept; null if there was none. */
+  /** The path of the replaced database; null if there was none. */
   readonly replaced: string | null;
 }
 

@@ -1,8 +1,8 @@
 import { groupRows, prunedColumns, sumsOf } from "./reporting/add-to-sums.ts";
 
 /**
- * Statements that fill `pruned_usage` from the totals that builds before 001.sql was frozen kept: what these have counted,
- * without what rows still tell. They kept bands of time for all keys together only, which is all that reports need: in each
+ * Statements that fill `pruned_usage` from the totals of builds before 001.sql was frozen: their counts, minus the rows
+ * that still exist. Latency bands were stored only for all keys together, which is sufficient for reports: in each
  * hour, the keys share them in turn.
  */
 export const collectPruned: readonly string[] = [

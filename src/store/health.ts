@@ -2,7 +2,7 @@
 export interface StoreProblem {
   /** One sentence, also shown to clients. */
   readonly reason: string;
-  /** What it means and what to do, for the operator. */
+  /** The consequence and the advice, for the operator. */
   readonly advice: string;
   /** Only a new process can open the store again, so this one has to end. */
   readonly endsProcess?: true;

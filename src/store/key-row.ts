@@ -8,7 +8,7 @@ import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 /** `json` is stored as text. */
 type KeyColumnType = "text" | "json" | "int" | "int8";
 
-/** Where a field of a key's record is stored, in every database. */
+/** The column for a field of a key's record, in every database. */
 export interface KeyColumn {
   readonly field: Exclude<
     keyof KeyRecord,

@@ -10,7 +10,7 @@ export interface NodeRecords {
 export interface NodeState {
   readonly no: number;
   readonly name: string;
-  /** `late`: its lease is over, and no other node has taken it over yet. */
+  /** `late`: its lease has expired, and no other node has taken it over yet. */
   readonly state: "live" | "late" | "dead";
   readonly startedAtMs: number;
   readonly lastBeatMs: number;

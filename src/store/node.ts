@@ -14,10 +14,10 @@ import type { ResponseScope } from "./store.ts";
 export interface NodeTiming {
   /** How long a node counts as alive after its last heartbeat. */
   readonly leaseMs: number;
-  /** How long others wait beyond that before they take it over. */
+  /** How long others wait after that before they take it over. */
   readonly graceMs: number;
   readonly beatMs: number;
-  /** After this a connection counts as dead, and the same batch is sent again on a new one. */
+  /** After this time a connection counts as dead, and the same batch is sent again on a new one. */
   readonly answerMs: number;
 }
 
@@ -32,7 +32,7 @@ export type NodeEvent =
   /** Charges of an earlier process that were made at this start. */
   | { readonly kind: "made_up"; readonly charges: number }
   | { readonly kind: "rejected"; readonly exchange: string; readonly err: unknown }
-  /** Another session keeps the key's account locked, so its requests wait and are then rejected. */
+  /** Another session has the key's account locked, so its requests wait and are then rejected. */
   | { readonly kind: "blocked"; readonly key: string }
   /** The file for unacknowledged charges cannot be written. */
   | { readonly kind: "unkept"; readonly err: unknown }
@@ -48,11 +48,11 @@ export interface StoreNode {
   readonly no: number;
   /** Why the node accepts no new requests; null while it does. */
   readonly problem: StoreProblem | null;
-  /** How far the database's clock, which decides, is ahead of this machine's; 0 while they agree. */
+  /** How far the database's clock, which is authoritative, is ahead of this machine's; 0 while they agree. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
 
-  /** Rejects with `NodeUnavailable` if the database does not answer for about a second. */
+  /** Rejects with `NodeUnavailable` if the database does not respond for about a second. */
   hold(request: HoldOrder): Promise<HoldVerdict>;
   /** Journaled with the next batch, which is not awaited. */
   progress(holdId: string, soFar: ProducedSoFar): void;
@@ -116,7 +116,7 @@ export interface HoldOrder {
   readonly replaces?: true;
 }
 
-/** What a hold would be charged if it produced nothing more. */
+/** The charge of a hold if no more output follows. */
 export type ProducedSoFar = Omit<PricedCharge, "listCostNano">;
 
 /** Why a key cannot be used. */
@@ -164,7 +164,7 @@ export interface ChargeResult {
   readonly overrun: number;
 }
 
-/** What identifies a claim, and the request that has it. */
+/** Identifies a claim, and the request that has it. */
 export interface ClaimName extends ResponseScope {
   readonly exchangeId: string;
 }

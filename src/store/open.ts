@@ -94,7 +94,7 @@ export interface ImportRequest extends Pick<MoveRequest, "clock" | "onProgress">
   readonly to: StoreLocation;
 }
 
-/** Nothing else can use the source meanwhile, and afterwards it cannot be opened. */
+/** Moves data. Nothing else can use the source meanwhile, and afterwards it cannot be opened. */
 async function moveFrom(
   from: StoreLocation,
   to: string,
@@ -114,7 +114,7 @@ async function moveFrom(
   return withSqliteSource(from.dir, clock, move);
 }
 
-/** Where the store's data was moved to; null if it is in use here. */
+/** The place that the store's data was moved to; null if it was not moved. */
 export async function movedTo(location: StoreLocation): Promise<MovedStore | null> {
   if ("url" in location) return (await import("./postgres/moved.ts")).readMovedFrom(location);
   return (await import("./sqlite/moved.ts")).readMovedFrom(location.dir);

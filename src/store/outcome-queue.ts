@@ -24,15 +24,15 @@ const readTimeoutMs = 250;
 type MutableRecord = { -readonly [Name in keyof OutcomeRecord]: OutcomeRecord[Name] };
 
 /**
- * Writes the outcomes of uncharged requests to the request log. A client in a loop may be rejected ten thousand times
- * a second, so both the queue and what is written are bounded. Beyond the first few of a second, records of the same
- * kind are collapsed into one that counts for all of them. Beyond that they are dropped, and the drops are counted
- * and reported. At most one transaction is in flight, so that charges never wait for more than one.
+ * Writes the outcomes of uncharged requests to the request log. A client in a loop may be rejected ten thousand times a
+ * second, so both the queue and the writes are limited. After the first few of a second, records of the same kind are
+ * collapsed into one that counts for all of them. Further records are dropped, and the drops are counted and reported.
+ * At most one transaction is in flight, so that charges never wait for more than one.
  */
 export class OutcomeQueue {
   readonly #options: OutcomeQueueOptions;
   #ready: OutcomeRecord[] = [];
-  /** How many records of each kind this window has seen. */
+  /** Number of records of each kind in this window. */
   #kinds = new Map<string, number>();
   #collapsed = new Map<string, MutableRecord>();
   /** Summed up, so that no attempt is lost when records are collapsed or dropped. */

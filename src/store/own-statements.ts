@@ -10,7 +10,7 @@ export interface NumberedOwner {
   readonly accountNo: number;
 }
 
-/** What a cap has counted of one value. */
+/** The use of one value that a cap has counted. */
 export interface NewCapValue {
   readonly no: number;
   readonly value: string;
@@ -29,9 +29,12 @@ export interface OwnStatements {
   accountColumns(account: AccountRecord): WrittenRow;
   /** A new cap also counts what its current period used before it existed. */
   insertCap(owner: NumberedOwner, cap: CapLimit, nowMs: number): Work<void>;
-  /** Keeps all gateways from holding or charging until the transaction ends. Must come after `lockRevision`, before other locks. */
+  /**
+   * Prevents all gateways from holding or charging until the transaction ends. Must follow `lockRevision`, and precede
+   * other locks.
+   */
   lockMoney(): Work<void>;
-  /** What open holds have reserved of each value of a cap, in the period that begins at `startMs`. */
+  /** Reserved amounts of open holds, by value of a cap, in the period that begins at `startMs`. */
   heldValues(
     capNo: number,
     period: string,
@@ -42,7 +45,7 @@ export interface OwnStatements {
   insertCapValue(row: NewCapValue): Work<void>;
   /** Recomputes what is reserved on these accounts, and on the caps of these accounts and keys. */
   recountHolds(accounts: readonly number[], keys: readonly number[]): Work<void>;
-  /** The time that decides about periods: the given one, or the database's own. */
+  /** The time that determines periods: the given one, or the database's own. */
   readonly selectNow: string;
   /** A condition over `exchange_endings`: rows that retention can delete. */
   readonly mayPrune: string;

@@ -1,10 +1,10 @@
-/** A secret of the playground. It stands for a key, until it ends or has spent its amount. */
+/** A secret of the playground. It stands for a key until it expires or has spent its amount. */
 export interface PlaygroundSecret {
   /** The SHA-256, in hex. */
   readonly hash: string;
   readonly keyId: string;
   readonly endsAtMs: number;
-  /** What it can still spend: nano-credits for credit keys, tokens for token-budget keys. */
+  /** The remaining amount: nano-credits for credit keys, tokens for token-budget keys. */
   readonly amountLeft: number;
 }
 

@@ -25,7 +25,7 @@ import * as values from "./tables/value-cap-table.ts";
 /** Revisions begin with 0. */
 const beforeAll = -1;
 
-/** The part of a store that is the same for every database, given a few statements of its own. */
+/** The part of a store that is the same for every database, built on a few statements of each. */
 export function queriedStore(
   queries: Queries,
   reading: ReportQueries,

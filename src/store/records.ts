@@ -78,10 +78,10 @@ export type KeyChanges = Partial<
  */
 export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 
-/** How a charged exchange ended; only `cancelled` and `interrupted` have no usage record. */
+/** The outcome of a charged exchange; only `cancelled` and `interrupted` have no usage record. */
 export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
 
-/** How any exchange of a key can end. */
+/** The outcome of any exchange of a key. */
 export type RequestOutcome = Outcome | "rejected";
 
 export interface Entry {
@@ -111,7 +111,7 @@ export interface Entry {
    */
   readonly quantities: Quantities | null;
   readonly rates: string | null;
-  /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
+  /** The list cost of a token-budget key's request; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
 }
 
@@ -132,14 +132,14 @@ export interface UsageRecord {
   readonly status: number;
   readonly usage: Usage;
   readonly basis: UsageBasis;
-  /** What was charged: nano-credits for credit keys, 0 for token-budget keys. */
+  /** The charged amount: nano-credits for credit keys, 0 for token-budget keys. */
   readonly costNano: number;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
 }
 
-/** What a hold was taken for. The charge uses these values even if the key has changed since. */
+/** The facts that a hold was created with. The charge uses these values even if the key has changed since. */
 export interface HeldFor {
   readonly keyId: string;
   /** The account that holds the amount: the key may have moved since. */
@@ -152,11 +152,11 @@ export interface HeldFor {
   readonly labels: string | null;
 }
 
-/** What a hold has produced so far. Recovery settles from it; a hold has no row before its first progress. */
+/** The output of a hold so far. Recovery settles from it; a hold has no row before its first progress. */
 export interface HoldProgress extends HeldFor {
   readonly holdId: string;
   readonly openedAtMs: number;
-  /** What would be charged if nothing more were produced: nano-credits or tokens. */
+  /** The charge if no more output follows: nano-credits or tokens. */
   readonly chargeSoFar: number;
   /** The rates and quantities it is computed from; null if an earlier release journaled it. */
   readonly rates: KeptRates | null;
@@ -176,7 +176,7 @@ export interface ChargeEntry extends HeldFor {
   readonly overrun: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  /** What the cost, paid or not, is computed from; null if an earlier release journaled it. */
+  /** The rates for computing the cost, paid or not; null if an earlier release journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
   /** Empty after a crash: it is not journaled. */
@@ -197,7 +197,7 @@ export interface PricedCharge {
   readonly served?: AttemptTarget | undefined;
 }
 
-/** What is written with a charge, in the same transaction. */
+/** The records that are written with a charge, in the same transaction. */
 export interface WrittenWithCharge {
   readonly record: UsageRecord | null;
   readonly response: StoredResponse | null;
@@ -211,7 +211,10 @@ export interface WrittenWithCharge {
 
 /** The outcome of an exchange that is charged, with everything written for it. */
 export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
-  /** The part of the cost that is an overrun whatever the limits: the client did not cause it. Absent for nothing. */
+  /**
+   * The part of the cost that is always an overrun, even within the limits, because the client did not cause it. Absent
+   * for nothing.
+   */
   readonly waived?: number | undefined;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
@@ -219,11 +222,13 @@ export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
   readonly provider: string;
 }
 
-/** What is written for a charge. Rates and quantities are null if an earlier release journaled what a crash interrupted. */
+/**
+ * A charge's stored outcome. Rates and quantities are null if an earlier release journaled what a crash interrupted.
+ */
 export type JournaledOutcome = Omit<ChargedOutcome, "rates" | "quantities"> &
   Pick<ChargeEntry, "rates" | "quantities">;
 
-/** How an exchange ended that did not simply complete. Contains no secret, prompt or response. */
+/** The outcome of an exchange that did not simply complete. Contains no secret, prompt or response. */
 export interface OutcomeRecord {
   readonly exchangeId: string;
   readonly keyId: string;
@@ -248,7 +253,7 @@ export interface OutcomeRecord {
   readonly attempts: number;
   /** In order. */
   readonly attemptDetails: readonly AttemptRecord[];
-  /** How many more of the same kind ended within the same second: counted here, but not stored one by one. */
+  /** Number of further exchanges of the same kind within the same second: counted here, but not stored one by one. */
   readonly alike: number;
   /** The request's labels, as `base/requests/labels.ts` writes them. */
   readonly labels: string | null;
@@ -264,20 +269,22 @@ export interface CallerId {
   readonly atMs: number;
 }
 
-/** Ids of objects at a provider (responses, files, …) that an answer has disclosed to a key. */
+/** Ids of objects at a provider (responses, files, …) that a response has disclosed to a key. */
 export interface IssuedIds {
   readonly keyId: string;
   readonly provider: string;
   /** The id of the provider credential used for the response; null if the provider needs none. */
   readonly credential: string | null;
-  /** What the ids are found by: themselves, or digests of unusual ones. */
+  /** The keys for finding the ids: the ids themselves, or digests of unusual ones. */
   readonly idKeys: readonly string[];
-  /** The input and output of that answer: a request that continues from one of them begins with as much. */
+  /**
+   * The input and output of that response: a request that continues from one of the ids begins with this many tokens.
+   */
   readonly tokens: number;
   readonly atMs: number;
 }
 
-/** What is known of an id that was issued to a key. */
+/** The facts about an id that was issued to a key. */
 export type IssuedId = Pick<IssuedIds, "provider" | "credential" | "tokens">;
 
 /** One item of a batch. Plain data, because it may be sent to a writer thread. */
@@ -302,7 +309,7 @@ export type JournalItem =
       readonly turn: TurnRecord;
       readonly response: StoredResponse | null;
     }
-  /** A provider has begun to answer it. */
+  /** A provider has begun to respond to it. */
   | { readonly kind: "background_progress"; readonly owned: OwnedBackground }
   | { readonly kind: "background_end"; readonly end: BackgroundEnd }
   /** Brings back what a fast clock moved into the future; runs before the rest of its batch. */
@@ -322,7 +329,7 @@ export interface Changes {
   readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
   readonly signIns: readonly SignIn[];
-  /** All limits by value, as they are now. */
+  /** The current limits by value. */
   readonly valueCaps: ValueCapState;
   /** Top-ups and adjustments written since, by any process; each is reported once. */
   readonly entries: readonly Entry[];
@@ -332,7 +339,7 @@ export interface Changes {
 export interface AccountKeys {
   readonly keys: readonly KeyRecord[];
   readonly caps: readonly CapTotals[];
-  /** Where the next page begins; null on the last. */
+  /** The start of the next page; null on the last. */
   readonly next: number | null;
 }
 

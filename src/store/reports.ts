@@ -20,9 +20,9 @@ export interface Reports {
   usagePage(dimensions: readonly string[], query: GroupPageQuery): Promise<GroupPage>;
   /** Only steps with requests, in order. */
   usageSeries(dimensions: readonly string[], query: SeriesQuery): Promise<readonly SeriesTotals[]>;
-  /** How many requests of each step fell into each latency band, in the order of the bands. */
+  /** Number of requests by step and latency band, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
-  /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
+  /** Spend of each of these keys per day (UTC days since 1970). Days without use are omitted. */
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]>;
   /** The last day (UTC, since 1970) on which each key was used, rejected requests included. Unused keys are omitted. */
   keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
@@ -35,9 +35,9 @@ export interface Reports {
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The request log's oldest time and its size, which may be off by a few. */
   requestLogSize(): Promise<RequestLogSize>;
-  /** What each account is charged and credited over a time range. Reads all earlier entries. */
+  /** Charges and credits of each account over a time range. Reads all earlier entries. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
-  /** What a range's charges would have cost by other prices. Reads every charge. */
+  /** The cost of a range's charges at other prices. Reads every charge. */
   compareCosts(query: ComparisonQuery, prices: ComparedPrices): Promise<ComparedCosts>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<CursorPage<Entry, number>>;
@@ -57,7 +57,7 @@ export interface UsageFilter {
   readonly keyId?: string | undefined;
   /** Only requests billed to this account, by any of its keys. */
   readonly accountId?: string | undefined;
-  /** Nothing is read once it has fired. */
+  /** Reading stops once it has fired. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -70,10 +70,10 @@ export interface ComparedRates {
   readonly long: { readonly above: number; readonly picoUsd: Rates["picoUsd"] } | null;
 }
 
-/** What charges are compared with: another model's prices. */
+/** The prices to compare charges with: another model's. */
 export interface ComparedPrices {
   readonly microUsdPerCredit: number;
-  /** It costs nothing, whatever is used. */
+  /** Costs nothing, with any usage. */
   readonly isFree: boolean;
   readonly usual: ComparedRates;
   /** The rates of each tier that has its own prices. */
@@ -83,10 +83,10 @@ export interface ComparedPrices {
 export interface ComparedCosts {
   /** Charged requests that could be compared. */
   readonly requests: number;
-  /** What they cost at the rates that they were charged by, and what they would cost at the others. */
+  /** The cost at the rates of the charges, and at the other prices. */
   readonly ownNano: number;
   readonly comparedNano: number;
-  /** How many could not be compared, by what the other model has no price for. */
+  /** Number of charges that could not be compared, by the unit that the other model has no price for. */
   readonly notComparable: Readonly<Record<string, number>>;
 }
 
@@ -161,7 +161,7 @@ export interface ListedExchange extends Omit<OutcomeRecord, "atMs" | "attemptDet
   readonly entryId: number | null;
   /** Null without a usage record. */
   readonly usage: Usage | null;
-  /** What was charged in addition to tokens; null for tokens alone. */
+  /** Charged units in addition to tokens; null for only tokens. */
   readonly units: ChargedUnits | null;
   readonly basis: UsageBasis | null;
   /** The charge, in the unit of the key's mode. */
@@ -185,7 +185,7 @@ export interface RequestLogSize {
 }
 
 export interface ExchangeQuery {
-  /** As returned with the previous page. */
+  /** The cursor returned with the previous page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly keyId?: string | undefined;
@@ -216,6 +216,6 @@ export interface EntrySearch {
 
 export interface CursorPage<Row, Cursor> {
   readonly rows: readonly Row[];
-  /** Where to continue; null on the last page. */
+  /** The cursor to continue with; null on the last page. */
   readonly next: Cursor | null;
 }

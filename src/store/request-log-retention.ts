@@ -61,7 +61,7 @@ export class RequestLogRetention {
     }
   }
 
-  /** Clients' own ids are useless once the request is gone. */
+  /** Clients' own ids are useless once the request is deleted. */
   async #pruneCallerIds(): Promise<void> {
     const { store, clock, limits } = this.#options;
     while (!this.#isStopped) {

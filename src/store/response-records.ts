@@ -1,6 +1,6 @@
 import type { Recording } from "./turn-records.ts";
 
-/** What a retry with the same Idempotency-Key gets. */
+/** The response for a retry with the same Idempotency-Key. */
 export interface StoredResponse {
   readonly keyId: string;
   readonly route: string;

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 
-/** Where the data is: in a folder, or in a PostgreSQL database that gateways can share. */
+/** The location of the data: a folder, or a PostgreSQL database that gateways can share. */
 export type StoreLocation = { readonly dir: string } | PostgresLocation;
 
 export interface PostgresLocation {
@@ -26,7 +26,7 @@ export interface StoreSettings {
   readonly dir: string;
   readonly clock: Clock;
   readonly role: StoreRole;
-  /** For an operator that changes something: no gateway can start meanwhile. */
+  /** For an operator's change: prevents a gateway from starting meanwhile. */
   readonly locks?: boolean;
   /** Maximum length of SQLite's log, in pages, before it is copied into the database. */
   readonly maxLogPages?: number;

@@ -15,8 +15,8 @@ import type {
 import type { ValueCapRecord, ValueTotals } from "./value-cap-records.ts";
 
 /**
- * One batch of a shared database: a transaction that locks and reads rows, decides, and writes. The database decides nothing:
- * these types are what passes between it and `MoneyRules`.
+ * One batch of a shared database: a transaction that locks and reads rows, decides, and writes. The database decides
+ * nothing: these types are passed between it and `MoneyRules`.
  */
 
 /** An account whose row is locked until the batch is written. */
@@ -38,7 +38,7 @@ export interface LockedKey
   readonly accountNo: number;
   readonly daySpendDigits: string;
   readonly spentDigits: string;
-  /** Its open holds; 0 without a limit of concurrent requests. */
+  /** Number of its open holds; 0 without a limit of concurrent requests. */
   readonly inFlight: number;
 }
 
@@ -61,7 +61,7 @@ export interface LockedHold {
   readonly isInFlight: boolean;
 }
 
-/** An entry of an exchange whose hold is gone. */
+/** An entry of an exchange whose hold has ended. */
 export interface EarlierEntry {
   readonly id: number;
   readonly exchangeId: string;
@@ -100,13 +100,13 @@ export interface LockedRows {
   readonly valueCaps?: readonly LockedValueCap[];
   readonly capValues?: readonly LockedValue[];
   readonly holds: readonly LockedHold[];
-  /** By id. Only of ends whose holds are gone, like the next field. */
+  /** By id. Only for ends whose holds are gone, like the next field. */
   readonly entries: readonly EarlierEntry[];
   /** Exchanges whose Idempotency-Key another exchange has claimed since. */
   readonly superseded: readonly string[];
 }
 
-/** What a hold's end is charged for: plain JSON, because it may be kept in a file. */
+/** The charge at a hold's end: plain JSON, because it may be stored in a file. */
 export interface EndCharge
   extends Omit<ChargeOrder, "holdId" | "keyId" | "response" | "turns" | "rates" | "quantities">,
     Pick<ChargeEntry, "rates" | "quantities"> {}
@@ -176,6 +176,6 @@ export interface BatchDecision {
 export interface MoneyRules {
   /** Ends holds before opening others, so that these can use what was reserved. */
   decide(rows: LockedRows, ends: readonly EndedHold[], orders: readonly HoldOrder[]): BatchDecision;
-  /** What a hold is charged whose node was taken over. */
+  /** The charge of a hold whose node was taken over. */
   interrupt(hold: HoldProgress, atMs: number): JournaledOutcome;
 }

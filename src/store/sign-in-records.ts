@@ -25,7 +25,7 @@ export interface SignIn {
   readonly person: string;
   /** The person, for display. */
   readonly name: string;
-  /** What the program calls itself, and its machine. Neither is verified. */
+  /** The names that the program sent for itself and its machine. Neither is verified. */
   readonly client: string | null;
   readonly device: string | null;
   readonly address: string;
@@ -38,10 +38,10 @@ export interface SignIn {
   readonly access: readonly AccessToken[];
 }
 
-/** How its tokens can be refreshed. */
+/** The state for refreshing its tokens. */
 export interface RefreshState {
   readonly refreshHash: string;
-  /** The refresh token before that one, and its answer, encrypted; null before the first refresh. */
+  /** The previous refresh token, and its response, encrypted; null before the first refresh. */
   readonly formerHash: string | null;
   readonly formerAnswer: string | null;
 }
@@ -55,7 +55,7 @@ export interface NewSignIn extends Omit<SignIn, "endedAtMs" | "endReason"> {
 }
 
 export interface SignInTerms {
-  /** How many of a person's can be open; the longest unused ends. */
+  /** Maximum number of a person's open sign-ins; the longest unused one ends. */
   readonly maxPerPerson: number;
   /** Deletes what has ended, or was last used, before. */
   readonly forgetBeforeMs: number;
@@ -74,7 +74,7 @@ export interface SignInRecords {
   ): Promise<boolean>;
   /** Returns those that had not ended. */
   end(ids: readonly string[], reason: SignInEndReason, atMs: number): Promise<readonly SignIn[]>;
-  /** The latest first; all of them without `person`. */
+  /** The latest first; all of them, or only this person's. */
   list(person?: string): Promise<readonly SignIn[]>;
   /** Takes the person's key if they have none yet. Returns the key's id. */
   bindKey(bound: {

@@ -4,11 +4,11 @@ export type PrunedKind = "exchanges" | "responses";
 export interface Pruning {
   readonly what: PrunedKind;
   readonly atMs: number;
-  /** How many were deleted then. */
+  /** Number of deleted rows. */
   readonly pruned: number;
 }
 
-/** How much is stored, and how much space it takes. */
+/** Number of records, and the space that they take. */
 export interface StorageStats extends StoreSizes {
   readonly accounts: number;
   readonly keys: number;

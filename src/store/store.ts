@@ -117,7 +117,7 @@ export interface Store extends ValueCapStore {
   /** Looks up a key by its id, its prefix, or its account's id, if exactly one key matches. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
-  /** At most `limit` keys with this label, or whose id or prefix begins with the text, unless it is too short. */
+  /** At most `limit` keys that have this label, or whose id or prefix begins with the text, unless it is too short. */
   keysNamed(name: string, limit: number): Promise<readonly KeyRecord[]>;
 
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry>;
@@ -302,9 +302,9 @@ export interface ResponseScope {
 
 export interface OldestPruning {
   readonly beforeMs: number;
-  /** How many of the newest rows to keep. */
+  /** Number of the newest rows to keep. */
   readonly keep: number;
-  /** How many rows to examine. */
+  /** Number of rows to examine. */
   readonly limit: number;
 }
 
@@ -327,7 +327,7 @@ export interface AuditedEntry extends Entry {
   readonly totalMs: number | null;
 }
 
-/** What was brought back to the present. */
+/** The rows that were returned to the present. */
 export interface ClockReturn {
   readonly accounts: number;
   readonly keys: number;

@@ -46,7 +46,7 @@ function saysTheSame(usage: PlainUsage, quantities: Quantities): boolean {
 const maxKnownRates = 1000;
 const knownRates = new Map<number, Rates>();
 
-/** What caching saved; null if nothing was cached. */
+/** The amount that caching saved; null if nothing was cached. */
 export function savingsColumn(rates: KeptRates | null, quantities: Quantities | null): number | null {
   if (rates === null || quantities === null) return null;
   for (const name in quantities) {

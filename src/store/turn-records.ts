@@ -14,16 +14,19 @@ export interface TurnRecord {
   readonly expiresAtMs: number;
   /** The size of its items. */
   readonly bytes: number;
-  /** What its items are found by: their ids, or digests of long ones. */
+  /** The keys for finding its items: their ids, or digests of long ones. */
   readonly items: readonly string[];
-  /** What the gateway makes of it, perhaps encrypted; with a `recording`, only what follows the parts written ahead. */
+  /**
+   * The gateway's form of it, perhaps encrypted; with a `recording`, only the part that follows the parts written
+   * ahead.
+   */
   readonly body: Uint8Array;
-  /** The request as it came, where the body is the response as it went. */
+  /** The verbatim request, if the body is the verbatim response. */
   readonly request?: Uint8Array | undefined;
   readonly recording?: Recording;
-  /** How many bytes the key's turns may have; the oldest go first. */
+  /** Maximum bytes of the key's turns; the oldest are deleted first. */
   readonly keyBytes: number;
-  /** The number of the turn whose place it takes, with the same id. It is not stored if that one is gone. */
+  /** The number of the turn with the same id that it replaces. It is not stored if that one is gone. */
   readonly replaces?: number | undefined;
 }
 
@@ -44,7 +47,7 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
   readonly bytes: number;
   readonly body: Uint8Array;
   readonly request: Uint8Array | null;
-  /** How many bytes of the body are in the row, behind the parts of the recording. */
+  /** Number of bytes of the body that are in the row, after the parts of the recording. */
   readonly endBytes: number;
   readonly recording: Recording | null;
 }
@@ -57,7 +60,7 @@ export interface TurnBounds {
   readonly nowMs: number;
   readonly maxTurns: number;
   readonly maxBytes: number;
-  /** What each of them may have in addition, all together no more than `maxBytes` again. */
+  /** Additional bytes of each turn, together at most `maxBytes` again. */
   readonly headBytes: number;
   readonly reserve: ReserveMemory;
 }
@@ -74,7 +77,7 @@ export interface ItemsQuery extends TurnBounds {
   readonly turnIds: readonly string[];
 }
 
-/** `missing`: the turn or one of those before it is not there. */
+/** `missing`: the turn or an earlier one does not exist. */
 export type TurnChain =
   | { readonly kind: "found"; readonly turns: readonly StoredTurn[] }
   | { readonly kind: "missing" | "too_long" | "too_large" };
@@ -93,18 +96,18 @@ export interface TurnSums {
   readonly newestAtMs: number | null;
 }
 
-/** What has expired is not found, although it may not be pruned yet. Turns are written with their charges. */
+/** Expired turns are not found, even if they are not pruned yet. Turns are written with their charges. */
 export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
   find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
-  /** With what is in its row as its body, whatever was written ahead. */
+  /** The turn with only its row's content as its body, without parts written ahead. */
   end(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
-  /** For each of the items the newest turn that has it and has not expired, and the turns of these ids. Oldest first, each once. */
+  /** For each item, the newest unexpired turn that has it, and the turns of these ids. Oldest first, each once. */
   withItems(query: ItemsQuery): Promise<TurnsWithItems>;
   /** Deletes the key's oldest turns, a few at a time, until these bytes fit. A settle deletes no more than a few, because others wait for it. */
   makeRoom(wanted: WantedRoom): Promise<void>;

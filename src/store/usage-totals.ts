@@ -6,7 +6,7 @@ export const totalNames = [
   /** Usage records: completed requests, and those that failed after content had begun. As in `/v1/usage`. */
   "requests",
   "completed",
-  /** Answered with a 5xx, or interrupted after the response had begun. */
+  /** Rejected with a 5xx, or interrupted after the response had begun. */
   "failed",
   /** Answered with a 4xx. */
   "rejected",
@@ -26,9 +26,12 @@ export const totalNames = [
   "spendTokens",
   "cancelledSpendTokens",
   "interruptedSpendTokens",
-  /** What token-budget keys would have cost at the price of the deployment that responded. */
+  /** The list cost of token-budget keys' requests, at the price of the deployment that responded. */
   "listCostNano",
-  /** How much more the requests with usage records would have cost without the providers' caches, for keys of both modes. */
+  /**
+   * The additional cost that the requests with usage records would have had without the providers' caches, for keys of
+   * both modes.
+   */
   "cacheSavingsNano",
   /** Costs above the hold that prepaid credit accounts were not charged, because the balance or a cap did not allow it. */
   "overrunNano",
@@ -60,7 +63,7 @@ export function sumTotals(all: Iterable<UsageTotals>): UsageTotals {
   return sum;
 }
 
-/** What is left of the whole without a part of it. */
+/** The difference between a total and a part of it. */
 export function totalsWithout(whole: UsageTotals, part: UsageTotals): UsageTotals {
   const rest = zeroTotals();
   for (const name of totalNames) rest[name] = whole[name] - part[name];

@@ -1,11 +1,11 @@
 import type { KeyMode } from "../base/key-attributes.ts";
 import type { CapLimit, CapRecord, CapTotals } from "./account-records.ts";
 
-/** A limit of what each value of a label, or one of them, may spend: within a key, an account, or the whole gateway. */
+/** A limit on the spend of each value of a label, or of one value: within a key, an account, or the whole gateway. */
 export interface NewValueCap extends CapLimit {
   /** `cap_…`. */
   readonly id: string;
-  /** One of both at most; null for both means the whole gateway. */
+  /** At most one of them is set; if both are null, the whole gateway. */
   readonly keyId: string | null;
   readonly accountId: string | null;
   /** The unit: accounts of the other mode are not counted. */
@@ -26,12 +26,12 @@ export interface NewValueCap extends CapLimit {
 
 export interface ValueCapRecord extends NewValueCap {
   readonly no: number;
-  /** How much the limit is raised in the period that begins at `extraPeriodMs`. */
+  /** The amount by which the limit is raised in the period that begins at `extraPeriodMs`. */
   readonly extra: number;
   readonly extraPeriodMs: number;
 }
 
-/** What an operator has raised a value's limit by, in one period alone. */
+/** An operator's raise of a value's limit, in one period only. */
 export interface ValueRaise {
   readonly capNo: number;
   readonly value: string;
@@ -39,7 +39,7 @@ export interface ValueRaise {
   readonly extraPeriodMs: number;
 }
 
-/** What a value has used: as of `CapTotals`. */
+/** The use of a value, with the same meaning as in `CapTotals`. */
 export interface ValueTotals extends ValueRaise {
   readonly periodStartMs: number;
   readonly used: number;
@@ -55,26 +55,26 @@ export interface ValueCapChanges {
   readonly thenAlways?: boolean;
 }
 
-/** All of them, because there are few. */
+/** All caps, because there are few. */
 export interface ValueCapState {
   readonly caps: readonly ValueCapRecord[];
   readonly raises: readonly ValueRaise[];
 }
 
-/** What decides which caps can hold for some keys or accounts. */
+/** The fields that determine which caps can apply to some keys or accounts. */
 export interface CapCandidates {
   readonly values: readonly string[];
   readonly keyIds: readonly string[];
   readonly accountIds: readonly string[];
 }
 
-/** What all values of a cap have used in its current period. */
+/** The use of all values of a cap in its current period. */
 export interface CountedValues {
   readonly capNo: number;
-  /** How many have used something. */
+  /** Number of values with any use. */
   readonly counted: number;
   readonly used: number;
-  /** What single values are raised by. */
+  /** The amounts by which single values are raised. */
   readonly raised: number;
 }
 
@@ -90,7 +90,7 @@ export interface ValueCapStore {
   /** Limits by value. A new one counts what its current period has seen of charges that have the label stored. */
   valueCaps(): Promise<readonly ValueCapRecord[]>;
   insertValueCap(cap: NewValueCap, nowMs: number, sinceRevision?: number): Promise<ValueCapRecord>;
-  /** Another period or other models count from the entries again, and end what the limit was raised by. */
+  /** A change of period or models recounts from the entries, and ends the raises. */
   updateValueCap(
     id: string,
     changes: ValueCapChanges,
@@ -100,11 +100,11 @@ export interface ValueCapStore {
   /** Raises the limit for its current period, of one value or of all. */
   raiseValueCap(id: string, amount: number, value: string | null, nowMs: number): Promise<void>;
   removeValueCap(id: string): Promise<ValueCapRecord>;
-  /** What a cap has counted, the most first. */
+  /** The counted values of a cap, the highest use first. */
   valueTotals(capNo: number): Promise<readonly ValueTotals[]>;
   /** Caps for each value, for one of these values, and within one of these keys or accounts. */
   bindingCaps(candidates: CapCandidates): Promise<readonly ValueCapRecord[]>;
-  /** What these values have used of these caps. */
+  /** The use of these values in these caps. */
   totalsOfValues(capNos: readonly number[], values: readonly string[]): Promise<readonly ValueTotals[]>;
   /** Counted values of every cap with spend or a raise in its current period. */
   countedValues(nowMs: number): Promise<readonly CountedValues[]>;

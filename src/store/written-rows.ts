@@ -6,7 +6,7 @@ import { msColumn, quantitiesColumn, savingsColumn } from "./stored-columns.ts";
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** An overrun has none of these: the charge before it explains it. */
+/** Fields that an overrun does not have: the charge before it has them. */
 const ofChargesOnly = {
   list_cost_nano: null,
   cache_savings_nano: null,

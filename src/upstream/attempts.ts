@@ -103,7 +103,7 @@ export class Attempts {
     }
   }
 
-  /** Whether the candidate's model is paid for. One that is not is given up without an attempt. */
+  /** Whether the candidate's model is covered by a hold. If not, it is skipped without an attempt. */
   async #mayRun(candidate: Candidate, plan: GenerationPlan, state: AttemptState): Promise<boolean> {
     const { model } = candidate.deployment;
     let isPaid = false;

@@ -27,7 +27,7 @@ export interface UpstreamOptions {
   readonly tokens?: TokenSources;
   /** The upstream of the previous configuration, so that the state of unchanged providers is kept. */
   readonly before?: Upstream | undefined;
-  /** How connections are made; tests pass one that makes none. */
+  /** Opens connections; tests pass a function that opens none. */
   readonly dial?: Dial;
 }
 

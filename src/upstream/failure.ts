@@ -31,7 +31,7 @@ export interface Failure {
   readonly reported?: Usage | null;
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly providerMessage: string | null;
-  /** Another deployment may succeed. */
+  /** Whether another deployment may succeed. */
   readonly mayTryOthers: boolean;
   /** Can be retried at the same deployment after a delay. */
   readonly mayRetry: boolean;
@@ -83,7 +83,7 @@ export function withoutCredential(cause: CredentialUnavailable): Failure {
   return { ...tryOthers, error, kind: "no_credential", evidence: "connection", alarm: true };
 }
 
-/** The connection was closed before an answer. */
+/** The connection was closed before a response. */
 export function connectionClosed(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider closed the connection without a response.", {
     cause,
@@ -91,7 +91,7 @@ export function connectionClosed(cause: unknown): Failure {
   return { ...tryOthers, error, kind: "connection_closed" };
 }
 
-/** The answer ended early. None of it has reached the client, but the provider may bill it. */
+/** The response ended early. None of it has reached the client, but the provider may bill it. */
 export function incompleteResponse(cause: unknown): Failure {
   const error = new GatewayError(
     "upstream_error",
@@ -101,7 +101,7 @@ export function incompleteResponse(cause: unknown): Failure {
   return { ...tryOthers, error, kind: "incomplete_response" };
 }
 
-/** Only Messages has a status of its own for timeouts. */
+/** Only Messages has a separate status for timeouts. */
 export function timeoutError(dialect: ClientDialectName): GatewayError {
   return new GatewayError(clientDialect(dialect).timeoutCode, tookTooLong);
 }
@@ -111,7 +111,7 @@ export function timedOut(dialect: ClientDialectName): Failure {
   return { ...neverRetried, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 
-/** Not valid HTTP. Never retried: the provider has answered, so it has done the work and bills it. */
+/** Not valid HTTP. Never retried: the provider has responded, so it has done the work and bills it. */
 export function malformedHttp(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider sent a malformed HTTP response.", { cause });
   return { ...neverRetried, error, kind: "malformed_http", evidence: "provider" };
@@ -149,7 +149,7 @@ export function errorIn200(body: JsonObject, upstreamDialect: ProviderDialectNam
   return { ...failure, rejectsSignatures, alarm: isUnknownModel(providerError) };
 }
 
-/** An overload counts as one whatever the status. Any other error in a 200 is the provider's, never the client's. */
+/** An overload counts as one with any status. Any other error in a 200 is the provider's, never the client's. */
 function blameProvider({ code, message, cause }: GatewayError): GatewayError {
   if (code !== "service_unavailable") return new GatewayError("upstream_error", message, { cause });
   return new GatewayError(code, message, { cause, retryAfterSeconds: 1 });
@@ -185,7 +185,7 @@ export function notSent(error: GatewayError): Failure {
   return { ...neverRetried, error, kind: "not_sent" };
 }
 
-/** Any status but 200. If `body` reports usage, which is charged, the request is not retried in any way. */
+/** Any status except 200. If `body` reports usage, which is charged, the request is not retried in any way. */
 export function errorStatus(
   status: number,
   providerError: ProviderError,

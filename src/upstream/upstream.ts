@@ -20,14 +20,14 @@ export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   readonly model: ModelSettings;
 }
 
-/** One exchange that some deployment of a model is to answer. */
+/** One exchange that needs a response from a deployment of a model. */
 export interface Plan {
   readonly model: ModelSettings;
   /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
   readonly scope: string;
   /** The only deployment to try; null for any. Absent where there is never one. */
   readonly pinned?: Deployment | null;
-  /** The id of the credential that has to be used, where the request names what only that one can reach; else null. */
+  /** The id of the credential to use, if the request names objects that only that one can reach; else null. */
   readonly credential: string | null;
   /**
    * A hash of the client's conversation, which stays with the same deployment and credential while they can be used;
@@ -51,7 +51,7 @@ export interface Plan {
   readonly isOver: boolean;
   /** Fires when `isOver` becomes true, with the gateway's error as its reason if the gateway ended it. */
   readonly signal: AbortSignal;
-  /** Resolves once there is memory for a large answer of this size. Absent where none is expected. */
+  /** Resolves once there is memory for a large response of this size. Absent if none is expected. */
   awaitMemory?(bytes: number): Promise<void>;
   /** Monotonic; ends every attempt and every body. */
   readonly deadlineMs: number;
@@ -95,14 +95,14 @@ export interface GenerationPlan extends Plan {
 export type FailedAttempt = Parameters<GenerationPlan["attemptFailed"]>;
 
 /**
- * An answer that has begun: status 200, and JSON or an event stream. `streaming` says which; it need not be what was
- * asked for. The first frame of a stream is no error, unless it was too slow to be waited for. There is no other
- * attempt from here on.
+ * A response that has begun: status 200, and JSON or an event stream. `streaming` tells which; it may differ from the
+ * requested form. The first frame of a stream is not an error, unless it was too slow to be waited for. After this
+ * there is no further attempt.
  */
 export interface OpenedCall {
   readonly deployment: Deployment;
   readonly streaming: boolean;
-  /** How many attempts were made, this one included. */
+  /** Number of attempts, including this one. */
   readonly attempts: number;
   /** The id of the credential that was used; null if the provider needs none. */
   readonly credential: string | null;
@@ -112,7 +112,7 @@ export interface OpenedCall {
   readonly headers: Readonly<Record<string, string>>;
   /** The response's head; null before it was received. */
   readonly head: Pick<Head, "get"> | null;
-  /** The whole body, if the answer is not a stream. */
+  /** The whole body, if the response is not a stream. */
   bytes(): Uint8Array;
   /** The body in the pieces that arrived: joining a large one takes long. */
   readonly whole: ReceivedBytes;
@@ -140,7 +140,7 @@ export interface ReceivedBytes {
 
 export interface Upstream {
   /**
-   * Tries deployment after deployment until one answers. Throws a GatewayError otherwise: `provider_unavailable`,
+   * Tries deployment after deployment until one responds. Throws a GatewayError otherwise: `provider_unavailable`,
    * `invalid_request` with the provider's message, `service_unavailable`, …
    */
   open(plan: GenerationPlan): Promise<OpenedCall>;
@@ -159,7 +159,10 @@ export interface DeploymentHealth {
   /** `provider/upstream_model`; several models of the catalog may share it. */
   readonly name: string;
   readonly provider: string;
-  /** `cooling`: the provider asked at least one client key for a pause. `open`: it failed too often. `half_open`: one call may probe it. */
+  /**
+   * `cooling`: the provider requested a cooldown for at least one client key. `open`: it failed too often. `half_open`:
+   * one call can probe it.
+   */
   readonly state: "closed" | "open" | "half_open" | "cooling";
   /** Until every client key may try it again; 0 if now. */
   readonly waitMs: number;
@@ -168,28 +171,28 @@ export interface DeploymentHealth {
   readonly recentCalls: number;
   readonly recentFailures: number;
   readonly inFlight: number;
-  /** Why it needs the operator's attention, e.g. `billing`; null once it has answered. */
+  /** Why it needs the operator's attention, e.g. `billing`; null after a response. */
   readonly alarm: string | null;
-  /** Its last failure, if it has not answered since. */
+  /** Its last failure, unless it has responded since. */
   readonly failing: FailingCalls | null;
   /** Null unless it keeps callers waiting until they give up. */
   readonly slow: SlowCalls | null;
-  /** When it first answered, or answered again after calls that failed or were cancelled; null if it has not. */
+  /** When it first responded, or responded again after calls that failed or were cancelled; null if it has not. */
   readonly answeredAtMs: number | null;
   readonly waiting: number;
   readonly keys: number;
   readonly keysReady: number;
 }
 
-/** Calls within the last minutes, and how many of them clients cancelled before the first byte. */
+/** Calls within the last minutes, and the number that clients cancelled before the first byte. */
 export interface SlowCalls {
   readonly calls: number;
   readonly cancelled: number;
 }
 
-/** Calls that failed one after the other, with no answer among them. */
+/** Consecutive failed calls, without a response among them. */
 export interface FailingCalls {
-  /** When the first of them failed. */
+  /** Time of the first failure. */
   readonly sinceMs: number;
   /** When the failure described here happened. */
   readonly atMs: number;

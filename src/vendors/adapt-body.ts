@@ -36,7 +36,7 @@ export interface AdaptedBody<Body> {
   readonly dropped: readonly string[];
 }
 
-/** Members that the vendor takes as they are stay as the client wrote them, byte for byte. */
+/** Changes a body; members that the vendor accepts unchanged stay as the client wrote them, byte for byte. */
 export function adaptBytes(
   body: Uint8Array,
   vendor: BodyVendor | null,

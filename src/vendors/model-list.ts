@@ -4,16 +4,16 @@ import type { ProviderSettings } from "./provider.ts";
 
 /** A model as its provider lists it. */
 export interface VendorModel {
-  /** As requests name it. */
+  /** The model's name in requests. */
   readonly id: string;
-  /** Tokens; null if the provider does not say. */
+  /** In tokens; null if the provider does not report it. */
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   /** In USD per million tokens; null if the provider does not list prices. */
   readonly price: VendorPrice | null;
   /** Absent for models that write text. */
   readonly serves?: readonly ModelUse[];
-  /** What the server says that the model can do. */
+  /** Capabilities that the server reports. */
   readonly capabilities?: Readonly<Record<string, boolean>>;
   /** The program that serves it, where a list shows that. */
   readonly server?: "llamacpp" | "ollama";
@@ -45,7 +45,7 @@ export interface ModelList {
   read(body: JsonObject): ModelListPage | null;
   /** Other lists of the same server, which describe models that this one only names. */
   readonly details?: readonly ModelDetails[];
-  /** Where models are described that the lists only name, one after the other. */
+  /** Requests that describe models which the lists only name, one after the other. */
   readonly describe?: readonly ModelDescription[];
 }
 
@@ -65,7 +65,7 @@ export interface ModelDescription {
   read(body: JsonObject, model: VendorModel): Partial<VendorModel>;
 }
 
-/** OpenAI's form, which most servers have; some add a window or prices, each under a name of its own. */
+/** OpenAI's form, which most servers have; some add a window or prices, each under a different name. */
 export const openAiModelList: ModelList = {
   url: ({ baseUrl }) => `${baseUrl}/models`,
   read: ({ data }) => (Array.isArray(data) ? { models: data.flatMap(openAiModel), next: null } : null),
@@ -91,7 +91,10 @@ function openAiModel(listed: unknown): VendorModel[] {
   ];
 }
 
-/** What OpenRouter says of a model in addition. A model that also writes images or sound has no price here: text is half of it. */
+/**
+ * OpenRouter's additional facts about a model. A model that also writes images or audio has no price here, because text
+ * is half of it.
+ */
 function openRouterModel(listed: JsonObject, pricing: JsonObject): Partial<VendorModel> {
   const { architecture, top_provider: top, supported_parameters: parameters } = listed;
   const [reads, writes] = ["input_modalities", "output_modalities"].map((name) =>
@@ -112,12 +115,15 @@ function openRouterModel(listed: JsonObject, pricing: JsonObject): Partial<Vendo
   };
 }
 
-/** What one slot takes. Any other number in llama.cpp's list is the sum of all slots, or what the model was trained for. */
+/**
+ * The context window of one slot. Any other number in llama.cpp's list is the sum of all slots, or the model's training
+ * length.
+ */
 function slotWindow({ meta }: JsonObject): number | null {
   return isObject(meta) ? tokensIn(meta["n_ctx"]) : null;
 }
 
-/** llama.cpp turns thinking off for every model that is asked with the effort `none`. */
+/** llama.cpp turns thinking off for every model if the effort is `none`. */
 function llamaCapabilities({ architecture }: JsonObject): Record<string, boolean> {
   const modalities = isObject(architecture) ? architecture["input_modalities"] : null;
   const vision = Array.isArray(modalities) ? { vision: modalities.includes("image") } : {};

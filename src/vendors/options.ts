@@ -4,7 +4,7 @@ import { type Quirk, quirkNames } from "../dialects/contract/quirks.ts";
 /** A setting that only some vendors have. */
 interface VendorOption {
   readonly schema: TSchema;
-  /** What the file holds: the value itself, or a reference to a secret of one line or of several. */
+  /** The form in the file: the value itself, or a reference to a secret of one line or of several. */
   readonly holds: "value" | "secret" | "document";
   /** It names the operator's account, which clients must not see. */
   readonly isAccountName?: true;
@@ -19,7 +19,7 @@ const quirk = Type.Union(quirkNames.map((name) => Type.Literal(name))) as unknow
 const secret = (description: string) =>
   Type.String({ minLength: 1, description: `${description}, written \`env:NAME\` or \`file:/path\`.` });
 
-/** All of them, by their names in the configuration. `Vendor.options` says which vendor has which. */
+/** All options, by their names in the configuration. `Vendor.options` lists the ones of each vendor. */
 export const vendorOptions = {
   auth: {
     holds: "value",
@@ -134,7 +134,7 @@ export function vendorOption(name: VendorOptionName): VendorOption {
   return vendorOptions[name];
 }
 
-/** As configured, with references resolved. */
+/** The configured values, with references resolved. */
 export type ProviderOptions = {
   readonly [Name in VendorOptionName]?: Static<(typeof vendorOptions)[Name]["schema"]>;
 };
@@ -146,8 +146,8 @@ export function publicOptions(options: ProviderOptions): ProviderOptions {
 }
 
 /**
- * A way to authenticate: the settings that it needs, and those that it may have besides. Of all the ways that a vendor
- * has, exactly one can be configured.
+ * A way to authenticate: the settings that it needs, and its optional ones. Of all the ways that a vendor has, exactly
+ * one can be configured.
  */
 export interface AuthenticationWay {
   readonly needs: readonly ("api_key" | VendorOptionName)[];

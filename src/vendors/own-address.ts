@@ -15,7 +15,7 @@ export function isOwnAddress({ kind, baseUrl }: ProviderSettings, address: strin
   return host !== null && (host === hostOf(baseUrl) || host === hostOf(vendorOf(kind).baseUrl.default ?? ""));
 }
 
-/** Null for what is no address on the web; one without a scheme may be one. */
+/** Null if it is not a web address; one without a scheme may be one. */
 function hostOf(address: string): string | null {
   const url = URL.parse(address.trimStart().startsWith("//") ? `https:${address.trimStart()}` : address);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;

@@ -20,7 +20,7 @@ export interface ProviderSettings {
   readonly name: string;
   /** The vendor's name in the registry. */
   readonly kind: string;
-  /** Without a trailing slash; empty for a vendor that has no server. */
+  /** Without a trailing slash; empty for a vendor without a server. */
   readonly baseUrl: string;
   /** A pool; empty when the provider needs none. */
   readonly apiKeys: readonly string[];
@@ -28,7 +28,7 @@ export interface ProviderSettings {
   readonly options: ProviderOptions;
   readonly dialects: readonly ProviderDialectName[];
   readonly headers: Readonly<Record<string, string>>;
-  /** How its chat differs from OpenAI's. */
+  /** Differences of its chat from OpenAI's. */
   readonly quirks: readonly Quirk[];
   readonly streamUsage: boolean;
   readonly countTokens: boolean;
@@ -47,9 +47,9 @@ export interface FileBody {
 /** A request in a provider's dialect. The vendor adds its target and the credential. */
 export interface PreparedRequest {
   readonly dialect: ProviderDialectName;
-  /** What it asks for: one of the paths that a dialect has. */
+  /** The purpose of the request: one of the paths that a dialect has. */
   readonly purpose: keyof DialectPaths;
-  /** Its name, if it is metered: the end of its path, or what the vendor puts there. */
+  /** Its name, if it is metered: the end of its path, or the vendor's replacement for it. */
   readonly method?: string;
   /** The provider's name for it. Some vendors put it into the request's target. */
   readonly model: string;
@@ -62,7 +62,7 @@ export interface PreparedRequest {
   readonly trace?: ForwardedHeaders | null;
 }
 
-/** An answer with any status but 200, and as much of its body as was read. */
+/** A response with any status except 200, and the part of its body that was read. */
 export interface ErrorResponse {
   readonly head: Head;
   readonly text: string;
@@ -75,17 +75,18 @@ export interface ProviderError extends ProviderErrorBody {
   readonly retryAfterMs: number | null;
   /** Set if the credential's quota is used up: how long until it is renewed. */
   readonly quotaResetMs?: number;
-  /** What the refusal is about, if the vendor's own codes say otherwise than the status does. */
+  /** The subject of the rejection, if the vendor's own codes differ from the status. */
   readonly about?: ProviderErrorSubject;
 }
 
 /**
- * What a refusal is about. `request`: the client's request. `credential`: it is not accepted. `expired`: it is not
- * accepted any more, and a new one may be. `unpaid`: the account behind it has no credit left, or has reached its spending
- * limit. `account`: the operator's account, settings or model name. `busy`: too many requests, for this credential at
- * least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps paid for. `failure`: the provider's
- * own fault. `passing`: the same, and likely gone at the next attempt. `generation`: what the model wrote; a retry may succeed,
- * and the client may act on it. `signatures`: signatures of earlier reasoning that belong to another account or model.
+ * The subject of a rejection. `request`: the client's request. `credential`: it is not accepted. `expired`: it is no
+ * longer accepted, and a new one may be. `unpaid`: the account of the credential has no credit left, or has reached its
+ * spending limit. `account`: the operator's account, settings or model name. `busy`: too many requests, at least for
+ * this credential. `overloaded`: too many requests from everyone. `timeout`: it took too long, and may have been
+ * billed. `failure`: the provider's own fault. `passing`: the provider's fault, and likely gone at the next attempt.
+ * `generation`: the text that the model wrote; a retry may succeed, and the client may act on it. `signatures`:
+ * signatures of earlier reasoning that belong to another account or model.
  */
 export type ProviderErrorSubject =
   | "request"
@@ -107,7 +108,7 @@ export interface Provider {
   /** Empty if it needs none. */
   readonly credentials: readonly Credential[];
   /**
-   * Sends a request. Its answer goes to the receiver, which is not called before this has returned. Requests of
+   * Sends a request. Its response goes to the receiver, which is not called before this has returned. Requests of
    * different callers never share a connection.
    */
   send(

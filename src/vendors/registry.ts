@@ -59,7 +59,7 @@ export function genAiProviderName(settings: ProviderSettings): string {
   return vendorOf(settings.kind).genAiName?.(settings) ?? settings.name;
 }
 
-/** Without shared token sources, the provider asks for tokens of its own. */
+/** Without shared token sources, the provider requests its own tokens. */
 export function createProvider(settings: ProviderSettings, context: Partial<VendorContext> = {}): Provider {
   return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });
 }

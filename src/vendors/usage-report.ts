@@ -2,8 +2,8 @@ import { dateOfDay } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
 
 /**
- * What a vendor bills for, in the order in which it is shown. `input` is all input; `cached` and `cache_writes` are parts of
- * it. The cost is in nano-USD.
+ * The metrics of a vendor's bill, in display order. `input` is all input; `cached` and `cache_writes` are parts of it.
+ * The cost is in nano-USD.
  */
 export const reportMetrics = ["requests", "input", "cached", "cache_writes", "output", "cost"] as const;
 export type ReportMetric = (typeof reportMetrics)[number];
@@ -11,7 +11,7 @@ export type ReportMetric = (typeof reportMetrics)[number];
 /** A missing metric is not reported. */
 export type ReportMetrics = { readonly [Name in ReportMetric]?: number | undefined };
 
-/** What was billed on a day (UTC, since 1970) for a model; null if not broken down by model. */
+/** The billed amounts of a day (UTC, since 1970) and model; null if not broken down by model. */
 export interface UsageReportLine {
   readonly day: number;
   readonly model: string | null;
@@ -53,7 +53,10 @@ const nanoPerUsd = 1_000_000_000;
 /** Ten times what a double adds up exactly in nano-USD is implausible for one day. */
 const maxUsd = 1_000_000;
 
-/** An amount as a number or a decimal text, in units of which so many are a dollar. Credits to the customer are below 0. */
+/**
+ * An amount as a number or a decimal text, in units of which `unitsPerUsd` are a dollar. Credits to the customer are
+ * below 0.
+ */
 export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
   const isAmount =
     typeof amount === "number" || (typeof amount === "string" && /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(amount));

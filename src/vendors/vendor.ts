@@ -11,7 +11,7 @@ import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./opt
 import type { PreparedRequest, Provider, ProviderSettings } from "./provider.ts";
 import type { VendorUsageReports } from "./usage-report.ts";
 
-/** What differs between vendors. */
+/** The differences between vendors. */
 export interface Vendor {
   readonly defaults: VendorDefaults;
   /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
@@ -27,41 +27,43 @@ export interface Vendor {
    * it.
    */
   genAiName?(settings: ProviderSettings): string | null;
-  /** Settings of its own. */
+  /** The vendor's own settings. */
   readonly options?: readonly VendorOptionName[];
   /** Defaults of options that are not set. */
   readonly optionDefaults?: ProviderOptions;
   /** Default: an API key. */
   readonly authentication?: readonly AuthenticationWay[];
-  /** What `credentials` may say in place of a reference to a key file. */
+  /** Values of `credentials` in place of a reference to a key file. */
   readonly credentialKeywords?: readonly string[];
-  /** What is wrong with its own settings, beyond what their schemas say. */
+  /** Problems with its own settings, beyond those that their schemas find. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
   /** Warnings about its own settings, or a model's, that may be intended. */
   lint?(options: ProviderOptions, upstreamModel: string): readonly OptionWarning[];
-  /** The dialect in which it counts tokens, if it does not in the dialect of its answers. */
+  /** The dialect for counting tokens, if it differs from the dialect for responses. */
   countingDialect?(options: ProviderOptions): ProviderDialectName | null;
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
   readonly strictDialects: readonly ProviderDialectName[];
   /**
-   * Whose fields it acts on, beyond what its dialects define. Absent for an unknown server: it may act on all, and read other
-   * spellings of a name, as servers written in Go do.
+   * The vendors whose fields it acts on, beyond those that its dialects define. Absent for an unknown server: it may
+   * act on all, and read other spellings of a name, as servers written in Go do.
    */
   readonly fieldsOf?: readonly FieldVendor[];
-  /** It has a web search of its own in these dialects, which agents offer by default. */
+  /** It has its own web search in these dialects, which agents offer by default. */
   readonly searchesIn?: readonly ProviderDialectName[];
   /** It compacts conversations of the Responses API itself. */
   readonly compactsResponses?: true;
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities?: Readonly<Record<string, unknown>>;
-  /** What the provider's settings add to every translated request. */
+  /** Fields that the provider's settings add to every translated request. */
   requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;
-  /** The formats of metered requests that a model takes, of which a route has one or none. Absent if there are none. */
+  /**
+   * The formats of metered requests that a model accepts; a route has one or none of them. Absent if there are none.
+   */
   meteredFormats?(name: string, settings: ProviderSettings): readonly string[];
   /**
-   * What the vendor wants changed in bodies of a dialect. Null if it takes them as they are with these settings: they are
-   * not even parsed then.
+   * Changes to bodies of a dialect. Null if the vendor accepts them unchanged with these settings: they are not even
+   * parsed then.
    */
   bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
   /** Headers of the request that the vendor would reject, and that are dropped. */
@@ -70,7 +72,7 @@ export interface Vendor {
     headers: ForwardedHeaders,
     options: ProviderOptions,
   ): readonly string[];
-  /** How it lists its models; absent if it cannot be asked. */
+  /** The requests for listing its models; absent if it has no list. */
   modelLists?(settings: ProviderSettings): readonly ModelList[];
   /** The vendor's usage and cost reports; absent if it offers none. */
   readonly usageReports?: VendorUsageReports;
@@ -98,7 +100,7 @@ export interface BodyContext {
 /** What vendors share. */
 export interface VendorContext {
   readonly tokens: TokenSources;
-  /** How connections are made; absent except in tests. */
+  /** Opens connections; absent except in tests. */
   readonly dial?: Dial;
 }
 
@@ -108,7 +110,7 @@ export type VendorDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField
   readonly quirks?: readonly Quirk[];
 };
 
-/** What differs between the models of one vendor. */
+/** The differences between the models of one vendor. */
 export type ModelDefaults = Pick<ProviderSettings, "dialects" | "maxTokensField">;
 
 export interface ModelTraits {
@@ -117,7 +119,7 @@ export interface ModelTraits {
   readonly quirks?: readonly Quirk[];
 }
 
-/** What the operator has configured, as far as defaults depend on it. */
+/** The parts of the operator's configuration that defaults depend on. */
 export interface ConfiguredSettings {
   /** Undefined if it follows from the options or from the vendor. */
   readonly baseUrl: string | undefined;
@@ -139,9 +141,12 @@ export interface OptionWarning {
 export interface BaseUrlRules {
   /** Null if the operator has to configure it; empty if the vendor has no server. */
   readonly default: string | null;
-  /** The address that follows from the vendor's own settings; null if they do not say. Beats the default. */
+  /**
+   * The URL that follows from the vendor's own settings; null if they do not determine one. Takes precedence over the
+   * default.
+   */
   derive?(configured: ConfiguredSettings): string | null;
-  /** What a host of the vendor's own says about the settings from which an address would follow. */
+  /** The settings that a host of the vendor implies, from which a URL would follow. */
   settingsIn?(host: string): ProviderOptions;
   /** The shorter equivalent setting. */
   readonly alternative?: VendorOptionName;

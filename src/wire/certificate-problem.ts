@@ -4,7 +4,7 @@ const notTrusted =
   "is from an authority that this machine does not trust; to trust it, set NODE_EXTRA_CA_CERTS to its certificate file";
 const selfSigned = "is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to its file";
 
-/** By the code that OpenSSL's verification ends with. */
+/** By the code with which OpenSSL's verification ends. */
 const problems: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "has expired; renew it, or correct this machine's clock",
   CERT_NOT_YET_VALID: "is not valid yet; check this machine's clock",
@@ -23,7 +23,7 @@ export interface CertificateProblem {
   readonly message: string;
 }
 
-/** What is wrong with a server's certificate, if a connection failed because of it; null if that was not the cause. */
+/** The problem with a server's certificate, if a connection failed because of it; null if that was not the cause. */
 export function certificateProblem(error: unknown): CertificateProblem | null {
   const code = systemCode(error) ?? "";
   const message = problems[code];

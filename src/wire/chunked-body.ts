@@ -20,7 +20,7 @@ const framingTrailer = /^(?:content-length|transfer-encoding):/i;
 
 type State = "size" | "extensions" | "data" | "data_end" | "trailer";
 
-/** What is wrong where a line does not end with CR and LF. */
+/** The problem if a line does not end with CR and LF. */
 const lineEndProblems: Readonly<Record<State, string>> = {
   size: "a chunk's size does not end with CR and LF",
   extensions: "a chunk's size does not end with CR and LF",

@@ -7,7 +7,7 @@ export interface CollectedResponse {
   readonly text: string;
 }
 
-/** Collects one whole answer. Aborting the signal cancels the transfer. */
+/** Collects one complete response. Aborting the signal cancels the transfer. */
 export function collectResponse(
   send: (receiver: Receiver) => Transfer,
   signal: AbortSignal,

@@ -28,8 +28,8 @@ type State = "connecting" | "idle" | "in_flight" | "checking_delivery" | "closed
 const staleMs = 50;
 
 /**
- * Servers that answer a crowd and close may all have done so by the time that the answers are read together. So their connections
- * are not used again before the loop has looked at the sockets once more.
+ * Servers that respond to a crowd and close may all have done so by the time that the responses are read together. So
+ * their connections are not used again before the event loop has polled the sockets once more.
  */
 const batchThreshold = 64;
 
@@ -133,7 +133,7 @@ export class Connection {
     this.#writer.continue(socket);
   }
 
-  /** Only an answer is gathered: what an idle connection is sent must spoil it before it is given another request. */
+  /** Only a response is batched: data on an idle connection must mark it as unusable before it gets another request. */
   arrived(bytes: Buffer): void {
     this.readArrived();
     if (this.#state === "in_flight" && arrivals.shouldAdd()) {
@@ -151,14 +151,14 @@ export class Connection {
     this.#take(bytes);
   }
 
-  /** Reads what arrived in this turn, together with so many other connections. */
+  /** Reads the data of this iteration, together with this many other connections. */
   readTogether(connections: number): void {
     this.#isReadInCrowd = connections > batchThreshold;
     this.readArrived();
     this.#isReadInCrowd = false;
   }
 
-  /** The loop has looked at the sockets since its answer was read, and no close has come. */
+  /** The event loop has polled the sockets since its response was read, and it was not closed. */
   becomeReadyAgain(): void {
     if (this.#state === "idle" && !this.#hasPeerEnded) this.#pool.ready(this);
   }
@@ -234,7 +234,10 @@ export class Connection {
     else transfer.failed(this.#cause());
   }
 
-  /** Only a request written a moment ago to a connection that may have been stale, and no byte of an answer yet. */
+  /**
+   * Only for a request that was written a moment ago to a connection that may have been stale, and without any byte of
+   * a response.
+   */
   #mayResend(): boolean {
     if (!this.#mayBeStale || this.#reader.hasBegun) return false;
     return performance.now() - this.#writer.startedAtMs < staleMs;
@@ -291,7 +294,7 @@ export class Connection {
   }
 }
 
-/** The pieces of all providers: events of many streams that come in one turn are relayed together. */
+/** The pieces of all providers: events of many streams in one iteration are relayed together. */
 const arrivals = new LoopBatch<Connection>((connection, together) => connection.readTogether(together));
 
 /** Passes a socket's events to its connection. */

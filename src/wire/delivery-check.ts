@@ -32,10 +32,10 @@ const infoLength = new Uint32Array(1);
 let library: Library | null | undefined;
 
 /**
- * Holds a duplicate of the socket's descriptor, so that the kernel keeps the connection after Bun has closed it. A server's
- * FIN acknowledges what the server had received by then. If that includes nothing of the request, and the request is
- * answered with a reset, then no process has read any of it. A server that closed only its own side may still be
- * reading: then there is no reset.
+ * Holds a duplicate of the socket's descriptor, so that the kernel keeps the connection after Bun has closed it. A
+ * server's FIN acknowledges the bytes that the server had received by then. If these include nothing of the request,
+ * and the request leads to a reset, then no process has read any of it. A server that closed only its own side may
+ * still be reading: then there is no reset.
  */
 export class DeliveryCheck {
   readonly #library: Library;

@@ -24,7 +24,9 @@ export type Dial = (address: ServerAddress, connection: Connection) => Promise<u
 /** Idle connections close after two to three sweeps. Most servers close them after a minute, so we are usually first. */
 const defaultSweepMs = 15_000;
 const maxIdleSweeps = 2;
-/** For all callers together; each has its own connections. An idle TLS connection takes about 40 KB. */
+/**
+ * Maximum idle connections of all callers together; each caller has its own. An idle TLS connection takes about 40 KB.
+ */
 const defaultMaxIdle = 1024;
 
 export interface HttpClientOptions {
@@ -34,9 +36,9 @@ export interface HttpClientOptions {
 }
 
 /**
- * An HTTP/1.1 client for one server, with a connection pool. `fetch` works on a thread of its own and hides its
- * connections. Here a request costs two system calls on the calling thread, a slow reader makes TCP stop the
- * server, and the state of every connection is known. Bun does TLS, including certificates and names.
+ * An HTTP/1.1 client for one server, with a connection pool. `fetch` works on a separate thread and hides its
+ * connections. Here a request costs two system calls on the calling thread, a slow reader makes TCP stop the server,
+ * and the state of every connection is known. Bun does TLS, including certificates and names.
  */
 export class HttpClient implements ConnectionPool {
   readonly #address: ServerAddress;

@@ -5,8 +5,8 @@ const none = (): Connection[] => [];
 
 /**
  * The idle connections of a pool, each reserved for the caller that has used it. If a server sends surplus bytes a
- * moment after its answer, the next request may be on that connection already, and would get them as its
- * answer. With a connection per caller they never reach another caller.
+ * moment after its response, the next request may be on that connection already, and would get them as its response.
+ * With a connection per caller they never reach another caller.
  */
 export class IdleConnections {
   readonly #max: number;

@@ -5,13 +5,13 @@ import type { Head } from "./transfer.ts";
 const streamBytes = 128 * 1024;
 const eventStream = /^text\/event-stream/i;
 const shortBytes = 64 * 1024;
-/** Where the kernel continues. */
+/** Size up to which the kernel's buffer may grow for long responses. */
 const longBytes = 1024 * 1024;
 
 /**
- * What the kernel buffers for a connection. By default that grows to 6 MB, and Bun reads several half megabytes of it before the
- * socket can be paused. Of a stream whose client stalls, all of that would stay in memory. A long answer that is no stream is read as
- * fast as it comes, so that its buffer may grow.
+ * Limits the kernel's buffer for a connection. By default it grows to 6 MB, and Bun reads several half megabytes of it
+ * before the socket can be paused. For a stream whose client stalls, all of that would stay in memory. A long response
+ * that is not a stream is read as fast as it arrives, so its buffer may grow.
  */
 export class ReceiveBuffer {
   readonly #descriptor: number;
@@ -23,7 +23,7 @@ export class ReceiveBuffer {
     this.#narrow();
   }
 
-  /** `length` is null if only its end tells how long the answer is. */
+  /** `length` is null if only the response's end tells its length. */
   answered(head: Head, length: number | null): void {
     // A short answer fits into any of them.
     if (length !== null && length <= shortBytes) return;

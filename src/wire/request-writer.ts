@@ -66,7 +66,7 @@ const capacityBytes = 256 * 1024;
  */
 class RequestBuffer {
   readonly bytes = Buffer.allocUnsafe(capacityBytes);
-  /** How much of `bytes` the last request takes up. */
+  /** Number of bytes of `bytes` that the last request takes up. */
   length = 0;
   #head = "";
   #headBytes = 0;

@@ -21,7 +21,7 @@ const statusLineForm = new RegExp(`^${statusLine}(?:\\r\\n|$)`);
 const headForm = new RegExp(`^${statusLine}(?:\\r\\n${fieldLine})*$`);
 
 /**
- * An answer's status line and headers (RFC 9112, 4 and 5). Only a handful of the many headers are ever read, so the
+ * A response's status line and headers (RFC 9112, 4 and 5). Only a handful of the many headers are ever read, so the
  * constructor records where lines start, and values become strings on demand.
  */
 export class AnswerHead implements Head {
@@ -48,7 +48,7 @@ export class AnswerHead implements Head {
     return line === -1 ? null : this.#valueOf(line, name);
   }
 
-  /** Like `get`, but rejects a repeated header: two of them may disagree on where the answer ends. */
+  /** Like `get`, but rejects a repeated header: two of them may disagree on where the response ends. */
   single(name: string): string | null {
     const line = this.#find(name, 0);
     if (line === -1) return null;

@@ -10,20 +10,20 @@ export interface ResponseListener {
 
 const headEnd = Buffer.from("\r\n\r\n");
 const maxHeadBytes = 64 * 1024;
-/** Servers send one or two interim answers (1xx) at most. */
+/** Servers send at most one or two interim responses (1xx). */
 const maxInterimHeads = 16;
 
 /** `head`, then a body in one of three framings, then `complete`. An `until_close` body ends with the connection. */
 type State = "head" | "length" | "chunked" | "until_close" | "complete";
 
 /**
- * Reads the answers of one connection, one after the other (RFC 9112, 6): finds the head and the end of the body.
+ * Reads the responses of one connection, one after the other (RFC 9112, 6): finds the head and the end of the body.
  * Throws a WireError on anything that is not proper HTTP.
  */
 export class ResponseReader {
-  /** Any byte of the current answer has arrived. */
+  /** Any byte of the current response has arrived. */
   hasBegun = false;
-  /** Whether the connection may take another request once the answer is complete. */
+  /** Whether the connection can be used for another request once the response is complete. */
   isReusable = false;
   /** The body's length according to the head; null if only its end tells. */
   length: number | null = null;
@@ -33,7 +33,7 @@ export class ResponseReader {
   #interimHeads = 0;
   #missingBytes = 0;
 
-  /** Prepares for the answer to the next request. */
+  /** Prepares for the response to the next request. */
   reset(): void {
     this.hasBegun = false;
     this.isReusable = false;
@@ -46,7 +46,7 @@ export class ResponseReader {
     return this.#state === "complete";
   }
 
-  /** Whether a close of the connection is the proper end of the answer. */
+  /** Whether a close of the connection is the proper end of the response. */
   get endsWithConnection(): boolean {
     return this.#state === "until_close";
   }
@@ -80,7 +80,7 @@ export class ResponseReader {
     return held.subarray(length + headEnd.length);
   }
 
-  /** The final answer follows an interim one, such as 103. */
+  /** The final response follows an interim one, such as 103. */
   #skipInterim(head: AnswerHead): void {
     if (head.status === 101) throw malformed("it switches protocols, which was not requested");
     if (!persists(head)) throw malformed("an interim response closes the connection");
@@ -157,7 +157,7 @@ export class ResponseReader {
   }
 }
 
-/** Whether the server keeps the connection open after this answer. */
+/** Whether the server keeps the connection open after this response. */
 function persists(head: AnswerHead): boolean {
   const connection = head.get("connection");
   const mayEnd = connection !== null && (/close/i.test(connection) || head.isRepeated("connection"));

@@ -13,8 +13,8 @@ export interface OnceRequest {
 }
 
 /**
- * Sends one request on a connection of its own. Only behind a proxy it takes one of the slots of `fetch`, which clients' uploads can
- * fill. Redirects are not followed.
+ * Sends one request on a separate connection. Only behind a proxy it takes one of the slots of `fetch`, which clients'
+ * uploads can fill. Redirects are not followed.
  */
 export function sendOnce(
   url: URL,

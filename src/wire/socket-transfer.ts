@@ -13,7 +13,7 @@ export interface TransferConnection {
 export class SocketTransfer implements Transfer {
   /** Request line and headers, without the body's length. */
   readonly head: string;
-  /** Empty once an answer has begun: nothing is resent then, and a stream may last long. */
+  /** Empty once a response has begun: nothing is resent then, and a stream may last long. */
   body: Uint8Array | string;
   readonly receiver: Receiver;
   /** A connection is never shared between callers. */

@@ -1,6 +1,6 @@
-/** A request and its answer, independent of how they are transported. */
+/** A request and its response, independent of how they are transported. */
 
-/** The head of an answer. Implemented by `AnswerHead`, and easily made from a `Response`. */
+/** The head of a response. Implemented by `AnswerHead`, and easily created from a `Response`. */
 export interface Head {
   readonly status: number;
   /** `name` is lower case. Returns the first value of a repeated header. */
@@ -8,9 +8,9 @@ export interface Head {
 }
 
 /**
- * Receives an answer piece by piece. The calls are, in this order: `connected` at most once, `answered`, `received` for
- * every piece, and exactly one of `ended` and `failed`. `failed` may come at any time, and there are no calls
- * after a cancel. The receiver owns the bytes.
+ * Receives a response piece by piece. The calls are, in this order: `connected` at most once, `answered`, `received`
+ * for every piece, and exactly one of `ended` and `failed`. `failed` can come at any time, and there are no calls after
+ * a cancel. The receiver owns the bytes.
  */
 export interface Receiver {
   /** A request that had to wait for a connection has got one. */
@@ -21,11 +21,11 @@ export interface Receiver {
   failed(cause: unknown): void;
 }
 
-/** One request and its answer, in flight. */
+/** One request and its response, in flight. */
 export interface Transfer {
   /** False while a connection is being established, and if that failed. Nothing was sent then. */
   readonly isConnected: boolean;
-  /** The whole request was sent: the server can answer it, and may charge for it. */
+  /** The whole request was sent: the server can respond to it, and may charge for it. */
   readonly isSent: boolean;
   /** Stops reading. A few pieces that were read already may still arrive. */
   pause(): void;
@@ -48,7 +48,7 @@ export function connectionLost(): WireError {
   return new WireError("ECONNRESET", "The connection was closed before the response was complete.");
 }
 
-/** The answer violates HTTP. The server did answer, so it has done the work and may charge for it. */
+/** The response violates HTTP. The server did respond, so it has done the work and may charge for it. */
 export function isMalformed(cause: unknown): boolean {
   return cause instanceof WireError && cause.code === "EPROTO";
 }

@@ -110,10 +110,12 @@ export class Untranslatable extends GatewayError {
 
 /**
  * How a translation treats a field of a client's request. A test compares the dialects' tables with the types of the
- * vendors' SDKs, so that a field in a new version has to be decided on. - `carried`: translated. A provider's dialect
- * without a counterpart drops and reports it, or rejects it. - `ignored`: has no meaning for another provider, such as
- * an item's id. - `dropped`: no other dialect has it, and the response means the same without it. It is reported. -
- * `rejected`: no other dialect has it, and the response would have a different meaning without it.
+ * vendors' SDKs, so that a field in a new version has to be decided on.
+ *
+ * - `carried`: translated. A provider's dialect without a counterpart drops and reports it, or rejects it.
+ * - `ignored`: has no meaning for another provider, such as an item's id.
+ * - `dropped`: no other dialect has it, and the response means the same without it. It is reported.
+ * - `rejected`: no other dialect has it, and the response would have a different meaning without it.
  */
 export type FieldDecision = "carried" | "ignored" | "dropped" | RejectedField;
 

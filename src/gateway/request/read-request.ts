@@ -157,9 +157,10 @@ type Ending = Pick<AbortController, "signal">;
 
 /**
  * The request's bytes, rejected as soon as they are known to be too many: by the length the client announced or, if it
- * announced none, while they arrive. Until they are read here, they wait in the client's connection. Large bodies are
- * read piece by piece: memory is reserved for the bytes that have arrived, not for the announced length. They end up in
- * shared memory, where other threads can read them without a copy. Reading stops once the exchange has ended.
+ * announced none, while they arrive. Until they are read here, they wait in the client's connection.
+ *
+ * Large bodies are read piece by piece: memory is reserved for the bytes that have arrived, not for the announced length.
+ * They end up in shared memory, where other threads can read them without a copy. Reading stops once the exchange has ended.
  */
 export function readBody(
   request: ReadableRequest,

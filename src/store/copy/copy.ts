@@ -62,7 +62,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
 /** Rows per read. A row with a body may be megabytes long. */
 const [usual, large] = [1_000, 20];
 
-/** Nothing else uses it, and it is read as of one moment. */
+/** Read as of one moment; nothing else uses the source meanwhile. */
 export interface CopySource {
   /** For display. */
   readonly name: string;
@@ -94,7 +94,7 @@ export interface CopyTarget {
   totals(): Promise<readonly RecomputedTotals[]> | null;
 }
 
-/** How far the store has got. */
+/** The progress of the store. */
 export interface StoreProgress {
   readonly revision: number;
 }
@@ -155,9 +155,9 @@ export async function copyStore(
 }
 
 interface MatchedColumns {
-  /** What both ends have. Other columns of the target keep their defaults. */
+  /** Columns that both ends have. Other columns of the target keep their defaults. */
   readonly columns: CopiedColumns;
-  /** What only the source has. */
+  /** Columns that only the source has. */
   readonly unknown: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import type { CopiedRow, CopiedTable, CopyTarget, StoreProgress } from "./copy.t
 import { withFileSource } from "./file-source.ts";
 import { encodeRow, formatVersion, type ObjectLine } from "./ledger-file.ts";
 
-/** Creates the file, for its owner alone, and reads it back. Removes it again if the export fails. */
+/** Creates the file, for its owner alone, and verifies it by reading it back. Removes it again if the export fails. */
 export async function withFileTarget<Result>(
   file: string,
   work: (target: CopyTarget) => Promise<Result>,
@@ -34,7 +34,7 @@ function create(file: string): number {
   }
 }
 
-/** So that the file's name is durable, too. */
+/** Makes the file's name durable, too. */
 function syncFolder(dir: string): void {
   const descriptor = openSync(dir, "r");
   try {

@@ -5,7 +5,7 @@ import type { RecomputedTotals } from "../store.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { StoreProgress } from "./copy.ts";
 
-/** What both kinds of databases answer with the same statements, in the transaction of the copy. */
+/** The statements that are the same for both kinds of databases, in the transaction of the copy. */
 export abstract class QueriedEnd {
   abstract perform<Result>(work: Work<Result>): Promise<Result>;
 

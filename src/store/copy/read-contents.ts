@@ -37,7 +37,7 @@ export function readContents(descriptor: number, file: string): Contents {
   return reader.finish(last);
 }
 
-/** The last line has the checksum of all others, so a line is taken once the next one has begun. */
+/** The last line has the checksum of all others, so a line is processed once the next one has begun. */
 class ContentsReader {
   readonly #file: string;
   readonly #hash = new Bun.CryptoHasher("sha256");

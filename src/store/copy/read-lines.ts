@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 
 export interface Line {
   readonly text: Buffer;
-  /** Where the next line begins. */
+  /** Index of the next line. */
   readonly end: number;
   /** False for what follows the last line break. */
   readonly isComplete: boolean;
@@ -13,7 +13,7 @@ const chunkBytes = 1024 * 1024;
 const maxLineBytes = 512 * 1024 * 1024;
 const lineBreak = 0x0a;
 
-/** Reads a file from a place on. Memory holds one line; null stands for one that is too long. */
+/** Reads a file from a position on. Holds one line in memory; null stands for a line that is too long. */
 export function* readLines(descriptor: number, from = 0): Generator<Line | null> {
   let pieces: Buffer[] = [];
   let length = 0;

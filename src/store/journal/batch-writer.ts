@@ -5,7 +5,7 @@ import type { JournalItem } from "../records.ts";
  * nothing for failures after the batch is durable.
  */
 export interface BatchWriter {
-  /** With `isAlone`, nothing else is about to be written, so the writer may wait for the disk in place. */
+  /** With `isAlone`, no other write is about to follow, so the writer can wait for the disk in place. */
   write(items: readonly JournalItem[], isAlone?: boolean): Promise<void> | void;
 }
 

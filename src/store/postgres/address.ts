@@ -4,7 +4,7 @@ import { StoreError } from "../store.ts";
 const tlsModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type TlsMode = (typeof tlsModes)[number];
 
-/** Where a database is and how to connect. Its `name` is for display and contains no secret. */
+/** The location of a database and how to connect. Its `name` is for display and contains no secret. */
 export interface PostgresAddress {
   /** `db.example.com:5432/sluice`. */
   readonly name: string;

@@ -18,19 +18,19 @@ export interface ClientOptions {
   readonly max: number;
   /** False behind pgbouncer in transaction mode. */
   readonly prepare: boolean;
-  /** How long one query may take, the time to connect included. */
+  /** Time limit of one query, including the time to connect. */
   readonly deadlineMs: number;
-  /** Runs the query that asks about an overdue one. By default on a connection made for it. */
+  /** Runs the query that checks an overdue one. By default on a connection opened for it. */
   readonly elsewhere?: Query | undefined;
 }
 
 const connectTimeoutSeconds = 5;
-/** How long a transaction may wait for its client: a client whose machine is gone must not keep its locks. */
+/** How long a transaction can wait for its client: a client whose machine is gone must not keep its locks. */
 const maxIdleMs = 10_000;
-/** How often to ask the server whether a query is still running, and how long it may take to reply. */
+/** Interval and time limit for asking the server whether a query is still running. */
 const askEveryMs = 1_000;
 const askDeadlineMs = 500;
-/** With a longer deadline, lost connections are detected before it passes. */
+/** For longer deadlines than this, lost connections are detected earlier. */
 const longDeadlineMs = 10_000;
 
 /**
@@ -121,7 +121,7 @@ export class PostgresClient {
     }
   }
 
-  /** The caller has given up. The connection is kept while the server is still running the query. */
+  /** Called when the caller has given up. The connection is kept while the server is still running the query. */
   async #awaitOverdue(sql: SQL, answer: Promise<unknown>, deadlineMs: number): Promise<void> {
     const answered = answer.then(
       () => true,

@@ -224,7 +224,7 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
   response_parts: ["written_at_ms"],
 };
 
-/** Tables that are not copied as they are. */
+/** Tables whose copy differs from the stored rows. */
 const sources: Readonly<Record<string, string>> = {
   responses: "(SELECT * FROM responses WHERE stored_at_ms IS NOT NULL) t",
 };

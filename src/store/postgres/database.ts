@@ -21,7 +21,7 @@ export class Database implements Queries {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** One statement that changes nothing. */
+  /** Runs one statement that changes nothing. */
   readonly read: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isTransient, () => this.#client.query<Row>(text, parameters));
 
@@ -34,7 +34,7 @@ export class Database implements Queries {
   readonly readTogether = <Result>(work: () => Work<Result>, deadlineMs?: number) =>
     this.readAll((query) => performed(work(), query), deadlineMs);
 
-  /** One statement, which is a transaction of its own. */
+  /** Runs one statement, as a separate transaction. */
   readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isRolledBack, () => this.#client.query<Row>(text, parameters));
 

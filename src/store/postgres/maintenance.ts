@@ -61,8 +61,8 @@ export class Maintenance {
   }
 
   /**
-   * Briefly takes a lock that charges wait for, so it gives up quickly and retries later. There are months of time,
-   * and a month without its own partition uses the default one.
+   * Briefly takes a lock that charges wait for, so it gives up quickly and retries later. This is not urgent for
+   * months, and a month without its own partition uses the default one.
    */
   async #makeMonths(): Promise<void> {
     const { client, clock, onError } = this.#options;

@@ -28,7 +28,7 @@ export interface SchemaState {
 /** An arbitrary number that no other program uses for its locks. */
 const migrationLock = 5_143_670_921;
 const migrationDeadlineMs = 600_000;
-/** The table name of builds before this list of migrations. Those builds see unknown tables and leave them alone. */
+/** The table name of builds before this list of migrations. Those builds ignore unknown tables. */
 const earliestTable = "schema_migrations";
 
 /** Upgrades the schema. The first process does it, and the others wait. */

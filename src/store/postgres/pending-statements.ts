@@ -1,4 +1,4 @@
-/** How long a statement waits before the server is asked about it. */
+/** How long a statement waits before its state is checked at the server. */
 const doubtAfterMs = 2_000;
 const lookEveryMs = 1_000;
 /** Two looks, because a reply in transit arrives between one look and the next. */

@@ -4,11 +4,11 @@ import { StoreError } from "../store.ts";
 interface Requirement {
   readonly isMet: (value: string) => boolean;
   readonly wanted: string;
-  /** What goes wrong without it. */
+  /** The consequence if it is not met. */
   readonly harm: string;
   /**
-   * Where it can be set. A role's settings are set for each session, unless a proxy such as pgbouncer does not pass
-   * them on.
+   * The place where it can be set. A role's settings are set for each session, unless a proxy such as pgbouncer does
+   * not pass them on.
    */
   readonly setBy: "server" | "role" | "database";
 }

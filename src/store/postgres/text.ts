@@ -8,7 +8,10 @@ export function storableText(text: string): string {
   return isStorable ? text : text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** How JSON escapes them. After another backslash it means something else; the value is then cleaned without effect. */
+/**
+ * JSON escapes of unstorable characters. After another backslash they are ordinary text; the value is then cleaned
+ * without effect.
+ */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 /** JSON that PostgreSQL can store. Texts are examined one by one only if there may be something to replace. */

@@ -59,7 +59,7 @@ function addLatencies(): string {
   return addToSums("latency_hours", keys, bands, ["requests"]);
 }
 
-/** Totals of deleted endings. Nothing else of them is counted. */
+/** Totals of deleted endings, of which nothing else is counted. */
 export const prunedColumns: readonly string[] = [
   ...["failed", "rejected", "cancelled", "interrupted", "total_ms", "total_count", "covered_attempts"],
 ];

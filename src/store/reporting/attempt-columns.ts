@@ -14,7 +14,7 @@ export const attemptKeyColumns: readonly string[] = [
 
 export const attemptTotalColumns: readonly string[] = attemptTotalNames.map(columnOf);
 
-/** Where a page of totals ends: the day, credential, upstream model and outcome of its last row. */
+/** The position after a page of totals: the day, credential, upstream model and outcome of its last row. */
 export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, outcome: string];
 
 const place = "(day, credential, upstream_model, ending)";
@@ -28,7 +28,7 @@ FROM attempt_totals WHERE ${after} AND at_ms < ($6::int8 + 1) * ${msPerDay}
 GROUP BY day, credential, upstream_model, ending
 ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
 
-/** The totals of a provider between two places, the second included, over all nodes. */
+/** The totals of a provider between two positions, including the second one, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending AS outcome,
   ${attemptTotalNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}

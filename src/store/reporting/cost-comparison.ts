@@ -19,7 +19,7 @@ export interface ChargeRow {
   readonly outputTokens: number;
 }
 
-/** What is counted as something else where it has no rate of its own. */
+/** The name that a quantity is counted under if it has no rate of its own. */
 const partOf: Readonly<Record<string, string>> = {
   audio_input: "input",
   image_input: "input",

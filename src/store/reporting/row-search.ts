@@ -80,7 +80,7 @@ async function newestOf(read: Query, { table, beforeId, untilMs }: RowSearch): P
 
 /**
  * The highest id among the last rows before a time. PostgreSQL's index on times finds rows of a given time, not the
- * next one, so ranges further and further back are searched.
+ * next earlier one, so increasingly early ranges are searched.
  */
 async function lastIdBefore(read: Query, table: SearchedTable, untilMs: number): Promise<number> {
   for (let backMs = firstLookBackMs; ; backMs *= 8) {

@@ -14,7 +14,10 @@ export interface AccountStatement {
   readonly lines: readonly StatementLine[];
 }
 
-/** One line per key and model for charges, and one for what is owed above its caps. Every other entry has its own line. */
+/**
+ * One line per key and model for charges, and one for the amount owed above its caps. Every other entry has its own
+ * line.
+ */
 export interface StatementLine {
   /** An `overrun` line is owed. Uncharged overruns have no line. */
   readonly kind: EntryKind;
@@ -88,7 +91,10 @@ function readStated(
   );
 }
 
-/** Operators' entries come first, in order. Charges follow by key and model, each followed by what is owed above its caps. */
+/**
+ * Operators' entries come first, in order. Charges follow by key and model, each followed by the amount owed above its
+ * caps.
+ */
 function readLines(read: Query, { sinceMs, untilMs, accountId }: StatementQuery): Promise<LineRow[]> {
   const parameters = new Parameters();
   const [since, until] = [parameters.add(sinceMs), parameters.add(untilMs)];

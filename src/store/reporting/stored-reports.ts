@@ -20,7 +20,7 @@ import { groupedUsage, latencyBands, usageSeries } from "./usage-sums.ts";
 
 const hoursPerDay = msPerDay / msPerHour;
 
-/** How reports read a database. */
+/** The queries with which reports read a database. */
 export interface ReportQueries extends Pick<Queries, "read"> {
   /** Adds new rows to the totals, so that the next report has few to add itself. */
   fold(): Promise<void>;

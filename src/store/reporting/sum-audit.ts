@@ -3,7 +3,7 @@ import type { LedgerFault } from "../store.ts";
 import { attemptTotalColumns } from "./attempt-columns.ts";
 import { totalColumnNames } from "./total-columns.ts";
 
-/** Totals that follow from the ledger's entries alone. The others also count uncharged requests. */
+/** Totals that follow only from the ledger's entries. The others also count uncharged requests. */
 const ofEntries = [
   ...["requests", "completed", "input_tokens", "cached_input_tokens", "output_tokens"],
   ...["spend_nano", "cancelled_spend_nano", "interrupted_spend_nano"],
@@ -21,7 +21,7 @@ const ofEntries = [
 /** More faults would not help to find the cause. */
 const maxFaults = 100;
 
-/** A comparison of totals with the rows behind them. The statement works in every database. */
+/** A comparison of totals with the rows that they add up. The statement works in every database. */
 export interface SumCheck {
   readonly unitMs: number;
   /** Selects `SumRow`s. */

@@ -5,7 +5,7 @@ export function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The columns of all totals, as every table and view of them has them. */
+/** The columns of all totals, in every table and view of them. */
 export const totalColumnNames: readonly string[] = totalNames.map(columnOf);
 
 export const totalColumns = totalColumnNames.join(", ");

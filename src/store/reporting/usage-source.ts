@@ -2,7 +2,7 @@ import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { TimeRange } from "../reports.ts";
 import type { Detail } from "./dimensions.ts";
 
-/** A range that one source covers completely: totals by the hour, or the rows behind them. */
+/** A range that one source covers completely: totals by the hour, or the rows that they add up. */
 export interface SourceRange {
   readonly source: "hours" | "rows";
   readonly sinceMs: number;

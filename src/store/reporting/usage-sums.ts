@@ -70,7 +70,7 @@ export async function groupedUsage(
   return { groups, count: total?.groups ?? 0, total: totalsOf(total) };
 }
 
-/** The totals of some groups step by step. Rows of other groups are not added up, of which there may be thousands. */
+/** The totals of some groups step by step. Rows of other groups, which can be thousands, are not added up. */
 export async function usageSeries(
   read: Query,
   dimensions: readonly Dimension[],
@@ -105,12 +105,12 @@ export async function usageSeries(
   return rows.map((row) => ({ ...totalsOf(row), startMs: row.step * stepMs, place: row.place }));
 }
 
-/** One text of several values. No value has a control character. */
+/** One text from several values. Values have no control characters. */
 function joined(values: readonly string[]): string {
   return values.map((value) => `${value}::text`).join(" || '\u001f' || ");
 }
 
-/** How many requests of each step fell into each latency band. */
+/** Number of requests by step and latency band. */
 export function latencyBands(read: Query, { stepMs, ...range }: StepQuery): Promise<readonly LatencyBand[]> {
   const parameters = new Parameters();
   const step = ({ column, unitMs }: TimeColumn) => `${column} / ${stepMs / unitMs} AS step`;
@@ -143,7 +143,7 @@ function detailsOf(
 type CountedQuery = Pick<SummedQuery, "sinceMs" | "untilMs" | "keyId" | "accountId">;
 
 /**
- * Selects the rows that a report adds up, from the totals by the hour where these have the details. `columnsOf` returns
+ * Selects the rows that a report adds up, from the totals by the hour if these have the details. `columnsOf` returns
  * the select lists for a table, given its time column.
  */
 function countedRows(

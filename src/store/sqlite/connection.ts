@@ -7,11 +7,11 @@ export const applicationId = 0x534c5531;
 
 export interface ConnectionOptions {
   /**
-   * How long SQLite itself may wait for a lock. It blocks the thread, so this is short on the thread that relays
+   * How long SQLite itself can wait for a lock. It blocks the thread, so this is short on the thread that relays
    * streams, and longer waits are asynchronous (see `patiently`).
    */
   readonly busyTimeoutMs: number;
-  /** Commits do not wait for the disk, and SQLite makes no checkpoints itself: `src/store/sqlite/log` does both. */
+  /** Commits do not wait for the disk, and SQLite does not checkpoint by itself: `src/store/sqlite/log` does both. */
   readonly syncsElsewhere?: boolean;
 }
 

@@ -51,7 +51,7 @@ export function withSqliteSource<Result>(
   });
 }
 
-/** PostgreSQL would reject them, and no copy of them could balance. */
+/** Rejects repeated charges: PostgreSQL would, too, and no copy of them could balance. */
 function rejectRepeatedCharges(database: Database, dir: string): void {
   const [first, ...others] = perform(database, findRepeatedCharges());
   if (first === undefined) return;
@@ -176,7 +176,7 @@ const attemptKeys = attemptKeyColumns.join(", ");
 const collectAttempts = `
 CREATE TEMP TABLE copied_attempts AS SELECT ${attemptKeys}, ${attemptTotals} FROM attempt_totals GROUP BY ${attemptKeys}`;
 
-/** Rows that are not copied as they are. The row for "no key" is omitted, which every SQLite database has. */
+/** Rows whose copy differs. The row for "no key", which every SQLite database has, is omitted. */
 const rowsOf: Readonly<Record<string, string>> = {
   keys: "(SELECT * FROM keys WHERE no > 0) AS keys",
   attempt_sums: "copied_attempts AS attempt_sums",

@@ -48,7 +48,7 @@ export async function openSqliteStore(options: StoreSettings): Promise<SqliteSto
   }
 }
 
-/** `wrapWriter` lets tests stand between the journal and the disk. */
+/** `wrapWriter` lets tests intercept between the journal and the disk. */
 export async function openUnlocked(
   options: StoreSettings,
   onClose: () => void,

@@ -51,7 +51,7 @@ export const sqliteStatements: OwnStatements = {
 
   mayPrune: "true",
 
-  /** Totals that do not include this row yet have to be computed again. */
+  /** Marks totals that do not include this row yet to be recomputed. */
   *pruned(throughId) {
     yield* query("UPDATE state SET endings_pruned_through = max(endings_pruned_through, $1)", [throughId]);
   },

@@ -3,7 +3,7 @@ import type { FailureReason } from "../journal/batch-writer.ts";
 import type { StoreProblems } from "../journal/journal.ts";
 import { isBusy, isCorrupt, isOutOfSpace } from "./connection.ts";
 
-/** What a SQLite result code means for the journal. */
+/** The journal's reason for a SQLite result code. */
 export function failureReason(code: string): FailureReason {
   if (isCorrupt(code)) return "damaged";
   if (isOutOfSpace(code)) return "full";

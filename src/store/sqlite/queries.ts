@@ -50,7 +50,7 @@ function rowsOf<Row>(database: Database, text: string, parameters: readonly Para
   return database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable));
 }
 
-/** How SQLite's SQL differs from PostgreSQL's. Values need no casts, and its ledger is one table for all months. */
+/** Differences of SQLite's SQL from PostgreSQL's. Values need no casts, and its ledger is one table for all months. */
 const differences: readonly (readonly [RegExp, string])[] = [
   [/\$(\d+)/g, "?$1"],
   [/::\w+(?:\[\])?/g, ""],

@@ -201,7 +201,7 @@ const pastAlertDays = 90;
 const maxPastAlerts = 1_000;
 
 const hoursPerDay = msPerDay / msPerHour;
-/** How many accounts or caps one statement examines. */
+/** Number of accounts or caps that one statement examines. */
 const perPiece = 5_000;
 
 /**

@@ -10,15 +10,18 @@ import { type Queries, query, type Work } from "../query.ts";
 import type { StoredResponse, TurnRecord } from "../records.ts";
 import { type LongBody, wholeBody } from "./long-body.ts";
 
-/** How many parts are read at once. */
+/** Number of parts that are read at once. */
 const partsPerRead = 8;
 
-/** What each database does in its own way: turns are written by the journal of one, and by a function of the other. */
+/**
+ * The statements that differ between the databases: turns are written by SQLite's journal, and by a function in
+ * PostgreSQL.
+ */
 export interface BackgroundStatements {
   begin(begun: BackgroundRecord, turn: TurnRecord, response: StoredResponse | null): Promise<void>;
   progress(owned: OwnedBackground): Promise<boolean>;
   end(end: BackgroundEnd): Promise<void>;
-  /** A condition over `background_responses`: its process is gone, and has no holds any more. */
+  /** A condition over `background_responses`: its process is gone, and has no more holds. */
   readonly isAbandoned: string;
 }
 

@@ -8,10 +8,10 @@ import { lockRevision, raiseRevision } from "./revision.ts";
 import { returnValues } from "./value-cap-table.ts";
 
 /**
- * Brings back accounts, caps and keys that a fast clock moved more than an hour into the future. What is dated ahead
- * counts in the current period too, until its own begins: nothing becomes free, and nothing waits for that day. Should
- * it have been the slow clock that was wrong, the charges of its own period count there as before. Null if there is
- * nothing to do.
+ * Returns accounts, caps and keys to the present that a fast clock moved more than an hour into the future. Charges
+ * dated ahead count in the current period too, until their own begins: nothing becomes free, and nothing waits for that
+ * day. If the slow clock was the wrong one, the charges of its period count there as before. Null if there is nothing
+ * to do.
  */
 export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockReturn | null> {
   if (!(yield* isAnyAhead(nowMs))) return null;

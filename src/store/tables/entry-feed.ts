@@ -37,7 +37,7 @@ export async function sumFeedEntries(query: Query, { afterId, throughId }: Entry
   return { count: sums?.count ?? 0, nano: BigInt(sums?.nano ?? 0) };
 }
 
-/** Among the entries up to this one, the id behind which the entries of this time and later begin. */
+/** Among the entries up to this one, the id after which the entries of this time and later begin. */
 export async function findPlaceBefore(query: Query, sinceMs: number, throughId: number): Promise<number> {
   const [first] = await query<{ id: number | null }>(
     "SELECT min(id)::float8 AS id FROM entries WHERE at_ms >= $1::int8 AND id <= $2::int8",

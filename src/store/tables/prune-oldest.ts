@@ -22,7 +22,7 @@ export async function pruneOldest(
   return deleted.length;
 }
 
-/** Does the same with rows of the request log. Their totals stay, because nothing else could tell them later. */
+/** Does the same for rows of the request log. Their totals stay, because they could not be recomputed later. */
 export function* pruneEndings(
   { mayPrune, pruned }: OwnStatements,
   { beforeMs, keep, limit }: OldestPruning,

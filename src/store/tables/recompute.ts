@@ -13,9 +13,9 @@ interface TotalsRow {
 }
 
 /**
- * The totals of every account, key and cap, as stored and as the entries alone add up to. Shares no code with what
- * maintains the totals, so that a bug there cannot hide here. Charges of later periods than the stored one count in it,
- * and are remembered for their own: there are some only after a clock was set back.
+ * The totals of every account, key and cap, as stored and as the sum of the entries. Shares no code with the statements
+ * that maintain the totals, so that a bug there cannot hide here. Charges of later periods than the stored one count in
+ * it, and are stored for their own: they exist only after a clock was set back.
  */
 export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
   const rows = yield* query<TotalsRow>(selectAll);
@@ -53,7 +53,7 @@ const countedBy = (owner: "key_no" | "account_no") => `
   FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
   WHERE c.counted_at_ms >= caps.period_start_ms AND ${countsModel("caps.models", "c")}`;
 
-/** What is remembered for the periods after a table's own. */
+/** Stored amounts for the periods after a table's own. */
 const keptLater = (column: string, after: string) =>
   `(SELECT sum(CAST(l.value ->> 'used' AS bigint)) FROM json_array_elements(${column}::json) AS l WHERE CAST(l.value ->> 'at' AS bigint) > ${after})`;
 

@@ -8,7 +8,7 @@ interface ResponseRow extends Omit<StoredResponse, "headers" | "recording">, Lon
   readonly headers: string;
 }
 
-/** How many bytes of responses are kept for retries of a key's requests. */
+/** Bytes of responses stored for retries of a key's requests. */
 export async function retryBytes(read: Query, keyId: string): Promise<number> {
   const [row] = await read<{ bytes: number }>(
     `SELECT bytes::float8 AS bytes FROM response_sums WHERE key_no = (SELECT no FROM keys WHERE id = $1::text)`,

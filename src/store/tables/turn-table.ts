@@ -15,7 +15,7 @@ import { type LongBody, longReads, wholeBody } from "./long-body.ts";
 
 type TurnRow = Omit<StoredTurn, "endBytes" | "recording"> & LongBody;
 
-/** What is known of a turn before it is read. */
+/** Facts about a turn before it is read. */
 type ReadTurn = Pick<TurnLink, "no" | "bytes">;
 
 interface FoundTurn extends ReadTurn {
@@ -156,8 +156,8 @@ export class StoredTurns implements TurnRecords {
   }
 
   /**
-   * All of these; null if one of them lacks a part, or is gone. A conversation may have been replaced between the look at its size
-   * and the reading, by many requests one after the other: it is looked for as long as another one is found in its place.
+   * All of these; null if one of them lacks a part, or is gone. Other requests may replace a conversation repeatedly
+   * between reading its size and its content: while it is found under another number, it is read again.
    */
   async #whole(
     links: readonly TurnLink[],
@@ -262,7 +262,10 @@ const readTurns = `SELECT ${turnColumns} FROM turns WHERE no = ANY ($1::int8[]) 
 
 const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8`;
 
-/** The newest turn of each item, by one seek, whatever the number of turns that have it. `expiredItem` is null if the turn is not expired. */
+/**
+ * The newest turn of each item, by one index lookup, even if many turns have it. `expiredItem` is null if the turn is
+ * not expired.
+ */
 const findWithItems = `
 SELECT turns.no::float8 AS no, turns.bytes::float8 AS bytes,
   CASE WHEN turns.expires_at_ms > $3::int8 THEN NULL ELSE wanted.value END AS "expiredItem"

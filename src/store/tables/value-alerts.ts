@@ -2,7 +2,7 @@ import { periodStart } from "../../base/money/period.ts";
 import type { CapPlaces, DrawnValue, DrawnValues, NearValue } from "../alert-records.ts";
 import type { Query } from "../query.ts";
 
-/** How many values of one cap are listed. They are taken in the order of their texts, so that repeated calls return the same ones. */
+/** Maximum number of listed values per cap, in alphabetical order, so that repeated calls return the same ones. */
 export const maxListedValues = 100;
 
 interface DrawnRow extends DrawnValue {
@@ -21,7 +21,7 @@ export async function readDrawnValues(read: Query, nowMs: number): Promise<Drawn
   };
 }
 
-/** How many values are listed as near their limit. */
+/** Maximum number of values that are listed as near their limit. */
 const maxNear = 1_000;
 
 /** Values that have used a share of their limit, the nearest first. */
@@ -35,7 +35,7 @@ const raised = (row: string) =>
   `CASE WHEN ${row}.extra_period_ms = v.period_start_ms THEN ${row}.extra ELSE 0 END`;
 const limit = `(c.amount + ${raised("c")} + ${raised("v")})`;
 const scope = `(SELECT keys.id FROM keys WHERE keys.no = c.key_no) AS "keyId", (SELECT accounts.id FROM accounts WHERE accounts.no = c.account_no) AS "accountId"`;
-/** A cap for this value alone holds in its place. */
+/** A cap for only this value replaces it. */
 const isReplaced = `c.value IS NULL AND EXISTS (SELECT 1 FROM value_caps o WHERE o.value = v.value AND o.label = c.label AND o.mode = c.mode AND o.period = c.period
   AND coalesce(o.models, '') = coalesce(c.models, '') AND coalesce(o.key_no, 0) = coalesce(c.key_no, 0) AND coalesce(o.account_no, 0) = coalesce(c.account_no, 0))`;
 

@@ -110,7 +110,7 @@ export function* updateValueCap(
   return yield* requireValueCap(id);
 }
 
-/** In the current period alone: of one value, or of all. */
+/** Raises the current period only: for one value, or for all. */
 export function* raiseValueCap(
   own: OwnStatements,
   id: string,
@@ -148,7 +148,7 @@ export function* removeValueCap(own: OwnStatements, id: string): Work<ValueCapRe
   return record;
 }
 
-/** Requests of a period can still end, and charge its values, for this long after it. */
+/** How long after the end of a period its requests can still end, and charge its values. */
 const lateChargesMs = msPerDay;
 
 /**
@@ -201,7 +201,7 @@ export function* returnValues(own: OwnStatements, nowMs: number): Work<void> {
   }
 }
 
-/** Nothing is held or charged anywhere until the transaction ends. */
+/** Prevents holds and charges everywhere until the transaction ends. */
 function* begin(own: OwnStatements): Work<void> {
   yield* lockRevision();
   yield* own.lockMoney();

@@ -7,16 +7,16 @@ export function orNever(limitMs: number): number {
   return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
 }
 
-/** How long a stream may take to end after its terminal event before its connection is given up. */
+/** How long a stream can take to end after its terminal event before its connection is given up. */
 export const drainMs = 1000;
 
 /** The call that the deadlines belong to. */
 export interface DeadlineOwner {
   /** See `Deadline`. */
   tick(nowMs: number): void;
-  /** The moment given to `remindAt` has come. */
+  /** The moment passed to `remindAt` has come. */
   reminded(): void;
-  /** A deadline was missed; `missed` says which. */
+  /** A deadline was missed; `missed` names it. */
   timedOut(): void;
 }
 
@@ -32,7 +32,7 @@ export class CallDeadlines implements Deadline {
   readonly #clock: Clock;
   readonly #owner: DeadlineOwner;
   #totalDueMs = Number.POSITIVE_INFINITY;
-  /** For what is awaited now: the first byte, the next chunk, or only the end. */
+  /** For the event that is awaited now: the first byte, the next chunk, or only the end. */
   #phaseDueMs = Number.POSITIVE_INFINITY;
   #phaseLimitMs = 0;
   #isConnecting = false;
@@ -124,7 +124,7 @@ interface Deadline {
   hasStoodStill(nowMs: number): void;
 }
 
-/** To check 1,000 open streams at each tick takes 1% of a core. */
+/** Checking 1,000 open streams at each tick takes 1% of a core. */
 const tickMs = 50;
 /** A longer gap between two ticks means that the process was suspended or very busy. */
 const stillMs = 500;

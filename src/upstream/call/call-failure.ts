@@ -23,7 +23,7 @@ import type { CallDeadlines } from "./call-deadlines.ts";
 import type { CallState } from "./call-state.ts";
 import { openingUsage } from "./stream-start.ts";
 
-/** Why a call failed before its answer was handed over: a deadline, the client, or the provider. */
+/** Why a call failed before its response was returned: a deadline, the client, or the provider. */
 export function failureBeforeResponse(
   cause: unknown,
   plan: Plan,
@@ -64,7 +64,10 @@ function withClientsName(message: string, upstream: string, name: string): strin
   return message.replaceAll(new RegExp(whole, "g"), () => name);
 }
 
-/** The failure for an answer of status 200 that was rejected on inspection; of a stream, with what its opening events reported as used. */
+/**
+ * The failure for a response of status 200 that was rejected on inspection; for a stream, with the usage that its
+ * opening events reported.
+ */
 export function failureIn200(
   problem: "empty" | "broken" | JsonObject | GatewayError,
   upstreamDialect: ProviderDialectName,

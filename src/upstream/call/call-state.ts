@@ -9,7 +9,7 @@
  *                                ─→ opening ─→ streaming
  *                                ─→ streaming ─→ draining ─→ complete
  *
- * `failed` can follow every state but `complete`. The caller gets the answer at the transition to `early_stream`,
+ * `failed` can follow every state except `complete`. The caller gets the response at the transition to `early_stream`,
  * `streaming` or `complete`, whichever comes first.
  */
 export type CallState =
@@ -17,13 +17,15 @@ export type CallState =
   | "awaits_head"
   /** The status is not 200; the error's body is collected. */
   | "refusal"
-  /** A whole answer is collected. */
+  /** A non-streaming response is collected. */
   | "whole"
-  /** A stream was requested, and the content type says otherwise: the first bytes decide. */
+  /** A stream was requested, but the content type is another one: the first bytes decide. */
   | "unnamed"
-  /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
+  /** A stream is collected up to its first frame: an error in it can still get its own status. */
   | "first_frame"
-  /** The events that announce the answer have come, and wait for content: a failure can still get a status of its own. */
+  /**
+   * The events that announce the response have arrived, and wait for content: a failure can still get its own status.
+   */
   | "opening"
   /** Handed over before its first frame, so that the client can be sent heartbeats. */
   | "early_stream"

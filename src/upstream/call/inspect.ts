@@ -7,8 +7,8 @@ import type { Head } from "../../wire/transfer.ts";
 import { joined, type ResponseQueue } from "./response-queue.ts";
 
 /**
- * Whether an answer with status 200 is an error nevertheless. Inspected before anything reaches the client, because
- * until then the error can get a status of its own, and another deployment can be tried.
+ * Whether a response with status 200 is an error nevertheless. Inspected before anything reaches the client, because
+ * until then the error can get its own status, and another deployment can be tried.
  */
 
 const json = /^application\/([\w.-]+\+)?json\b/;
@@ -29,7 +29,7 @@ export function inspectHead(
   return "other";
 }
 
-/** How many bytes decide what a body is. */
+/** Number of bytes that determine the type of a body. */
 const maxSniffedBytes = 64;
 
 const streamFields = ["data:", "event:", "id:", "retry:", ":"];

@@ -58,14 +58,14 @@ export class ResponseQueue {
     this.#reader = null;
   }
 
-  /** Nothing more will come. */
+  /** Called when nothing more will arrive. */
   end(): void {
     this.#isComplete = true;
     this.#reader?.resolve(null);
     this.#reader = null;
   }
 
-  /** The answer broke off. What was received before can still be read. */
+  /** The response broke off. Pieces received before can still be read. */
   fail(error: GatewayError): void {
     this.#brokenBy = error;
     this.#reader?.reject(error);
@@ -82,7 +82,7 @@ export class ResponseQueue {
   }
 
   /**
-   * The next piece, null at the end, or a promise of either. Throws the error given to `fail`. While the promise is
+   * The next piece, null at the end, or a promise of either. Throws the error passed to `fail`. While the promise is
    * pending, pieces go to the taker, if there is one; it resolves to an empty piece once the taker has returned false.
    */
   take(taker: PieceTaker | null = null): Uint8Array | null | Promise<Uint8Array | null> {
@@ -120,20 +120,20 @@ export function joined(pieces: readonly Uint8Array[]): Buffer {
   return pieces.length !== 1 || only === undefined ? Buffer.concat(pieces) : asBuffer(only);
 }
 
-/** Whole answers of more than this take their memory from a budget. */
+/** Non-streaming responses larger than this take their memory from a budget. */
 const maxUncountedBytes = 1024 * 1024;
 
-/** Whether a whole answer exceeds what is accepted from a provider. */
+/** Whether a non-streaming response exceeds the limit for providers. */
 export function isTooLarge({ bytes }: ResponseQueue): boolean {
   return bytes > maxProviderResponseBytes;
 }
 
-/** Whether this piece has made a whole answer a large one. */
+/** Whether this piece has made a non-streaming response a large one. */
 export function hasBecomeLarge({ bytes }: ResponseQueue, piece: Uint8Array): boolean {
   return bytes > maxUncountedBytes && bytes - piece.length <= maxUncountedBytes;
 }
 
-/** The rest of a large answer is read once there is memory for all of it. Until then TCP slows the provider down. */
+/** The rest of a large response is read once there is memory for all of it. Until then TCP slows the provider down. */
 export async function awaitMemory(plan: Plan, head: Head | null, transfer: Transfer | null): Promise<void> {
   if (plan.awaitMemory === undefined) return;
   const announced = Number(head?.get("content-length") ?? maxProviderResponseBytes);

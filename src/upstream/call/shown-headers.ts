@@ -5,7 +5,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { Head } from "../../wire/transfer.ts";
 import type { Deployment, Plan } from "../upstream.ts";
 
-/** The headers of a provider's answer that the client gets to see. */
+/** The headers of a provider's response that the client gets. */
 export function shownHeaders(
   head: Head,
   { provider }: Deployment,

@@ -14,21 +14,24 @@ export const openingMs = 2000;
 /** OpenAI's opening events repeat the instructions and the tools of the request, twice. */
 const maxOpeningBytes = 256 * 1024;
 
-/** What decides whether an event is an opening one is at its beginning. A chat chunk with a role has 300 to 500 characters. */
+/**
+ * The beginning of an event decides whether it is an opening one. A chat chunk with a role has 300 to 500 characters.
+ */
 const maxHeadChars = 1024;
 
 const blankLine = Buffer.from("\n\n");
 
-/** How a dialect's streams begin. */
+/** A dialect's rules for the beginning of a stream. */
 export type StartRules = Pick<ProviderDialect, "failedStart" | "isOpening">;
 
 /**
- * "more": no frame with data is complete yet. "opening": all that came announces an answer, and has none of it. "fine": there is
- * content, or more than is inspected. "empty": the stream has ended without any. Else: the error, or the failure of the answer.
+ * "more": no frame with data is complete yet. "opening": all frames announce a response, and have no content. "fine":
+ * there is content, or more than is inspected. "empty": the stream has ended without any. Else: the error, or the
+ * failure of the response.
  */
 export type StreamStart = "more" | "opening" | "fine" | "empty" | JsonObject | GatewayError;
 
-/** Inspects the beginning of a stream, wherever its chunks are cut. `isEnd`: nothing more will come. */
+/** Inspects the beginning of a stream, with chunks cut anywhere. `isEnd`: nothing more will arrive. */
 export function inspectStart(
   chunks: readonly Uint8Array[],
   isEnd: boolean,
@@ -58,7 +61,7 @@ export function inspectStart(
   return isOpening ? "opening" : "more";
 }
 
-/** What the opening events of a stream that failed have reported as used; null if nothing. */
+/** The usage that the opening events of a failed stream have reported; null if none. */
 export function openingUsage(
   chunks: readonly Uint8Array[],
   rules: Pick<ProviderDialect, "isOpening" | "openingUsage">,

@@ -18,12 +18,12 @@ import { inspectStart, openingMs } from "./stream-start.ts";
 
 /** Limit for reading an error's body; the message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
-/** With more unread the transfer is paused, and TCP slows the provider down. */
+/** With more unread bytes the transfer is paused, and TCP slows the provider down. */
 const maxQueuedBytes = 64 * 1024;
 
 /**
- * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `OpenedCall` that the gateway reads
- * from. Its states are described in call-state.ts.
+ * One attempt at one deployment: receives the response, keeps its deadlines, and is the `OpenedCall` that the gateway
+ * reads from. Its states are described in call-state.ts.
  */
 export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   readonly deployment: Deployment;
@@ -41,15 +41,15 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   readonly #plan: Plan;
   readonly #deadlines: CallDeadlines;
   readonly #queue = new ResponseQueue();
-  /** Resolved with null when the answer is handed over. */
+  /** Resolved with null when the response is returned. */
   readonly #begun = Promise.withResolvers<Failure | null>();
   #state: CallState = "awaits_head";
   #transfer: Transfer | null = null;
-  /** The content type says that the answer is JSON. */
+  /** The content type declares JSON. */
   #isNamedJson = false;
   readonly #spoken: ProviderDialectName;
   #isPaused = false;
-  /** Something of the stream has come since the last tick. */
+  /** Whether part of the stream has arrived since the last tick. */
   #hasHeard = false;
   #isReported = false;
 
@@ -62,7 +62,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
     this.#deadlines = new CallDeadlines(context.clock, this);
   }
 
-  /** Sends the request. Resolves to null once the answer can be read, and to the failure if there is none. */
+  /** Sends the request. Resolves to null once the response can be read, and to the failure if there is none. */
   begin(prepared: PreparedRequest, credential: CredentialUse | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
     const { stream, deadlineMs, keyId } = this.#plan;
@@ -200,8 +200,8 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   }
 
   /**
-   * At a tick and not with each piece, because reading the clock costs more than the rest. The gap is limited only
-   * while the reader waits: a client that reads slowly is not the provider's fault.
+   * Checked at a tick and not with each piece, because reading the clock costs more than the rest. The gap is limited
+   * only while the reader waits: a client that reads slowly is not the provider's fault.
    */
   #restartGap(nowMs: number): void {
     if (!this.#hasHeard) return;
@@ -270,7 +270,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
     this.#begun.resolve(null);
   }
 
-  /** A stream was requested, and the content type says that this is not one. Its first bytes decide. */
+  /** A stream was requested, but the content type is not a stream's. The first bytes decide. */
   #sniff(): void {
     const verdict = sniffBody(this.#queue.pieces);
     if (verdict === "stream") {

@@ -7,7 +7,7 @@ export type BreakerState = "closed" | "open" | "half_open" | "cooling";
 export type Pass = "closed" | "probe" | "open" | "cooling";
 
 /**
- * What a failed call says. `connection`: no connection, or no response in time. `provider`: it responded with a
+ * The meaning of a failed call. `connection`: no connection, or no response in time. `provider`: it responded with a
  * failure. `unclear`: it rejected the call, because of the request or of the deployment.
  */
 export type FailureEvidence = "connection" | "provider" | "unclear";
@@ -29,10 +29,10 @@ const maxPauseMs = 60_000;
 
 /**
  * The circuit breaker of a deployment. It opens after five failures in a row, or if half of at least ten calls within
- * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
- * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
- * doubles. A Retry-After starts a cool-down without opening the breaker: for the client key that received it, and for all
- * keys while two or more have one (see key-health.ts).
+ * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a cooldown
+ * one call can probe the deployment: if it succeeds, the breaker closes and forgets everything, otherwise the cooldown
+ * doubles. A Retry-After starts a cooldown without opening the breaker: for the client key that received it, and for
+ * all keys while two or more have one (see key-health.ts).
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
@@ -95,19 +95,19 @@ export class Breaker {
     this.#judge(nowMs, { keyId, evidence: "provider", isProbe: false });
   }
 
-  /** The probe's outcome says nothing about the provider; the next call may probe. */
+  /** The probe ended without evidence about the provider; the next call can probe. */
   abandonProbe(): void {
     this.#isProbing = false;
   }
 
-  /** For operators: how long until every key may call; 0 if now. */
+  /** For operators: time until every key can call; 0 if now. */
   waitMs(nowMs: number): number {
     return Math.max(this.coolDowns.maxMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
   /**
-   * Fails too often to be tried first for this key, but not often enough to open. It recovers by being tried less,
-   * since failures older than 30 s are forgotten.
+   * Whether it fails too often to be tried first for this key, but not often enough to open. It recovers by being tried
+   * less, since failures older than 30 s are forgotten.
    */
   failsOften(nowMs: number, keyId: string): boolean {
     const failures = this.#calls.marked(nowMs);

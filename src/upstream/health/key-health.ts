@@ -2,20 +2,21 @@ import { msPerDay } from "../../base/clock.ts";
 import { rankOf } from "../selection/rendezvous.ts";
 import { SlidingWindow } from "./recent-calls.ts";
 
-/** A provider that asks for a pause of hours is tried again after ten minutes. */
+/** A provider that requests a cooldown of hours is tried again after ten minutes. */
 const maxCoolDownMs = 600_000;
 
 interface CoolDown {
   readonly untilMs: number;
-  /** As the provider requested it, without the maximum. */
+  /** The end that the provider requested, without the maximum. */
   readonly requestedUntilMs: number;
 }
 
 const noCoolDown: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
 
 /**
- * The pauses that a provider requested (Retry-After), by client key. A key waits for the end of its own. All keys wait
- * while two keys or more have one: a single client can get itself throttled, and that says nothing about the others.
+ * The cooldowns that a provider requested (Retry-After), by client key. A key waits for the end of its own. All keys
+ * wait while two keys or more have one: a single client can get itself throttled, which is not evidence about the
+ * others.
  */
 export class CoolDowns {
   /** Ended cooldowns are removed when the next one begins. */
@@ -38,7 +39,7 @@ export class CoolDowns {
     this.#lastEndMs = last.untilMs;
   }
 
-  /** What is left for a key, ten minutes at most; 0 if it need not wait. */
+  /** The remaining cooldown of a key, ten minutes at most; 0 if it need not wait. */
   leftMs(nowMs: number, keyId: string): number {
     return this.#lastEndMs <= nowMs ? 0 : Math.max(0, this.#of(keyId).untilMs - nowMs);
   }
@@ -48,7 +49,7 @@ export class CoolDowns {
     return Math.max(0, this.#of(keyId).requestedUntilMs - nowMs);
   }
 
-  /** How long until no key has to wait. */
+  /** Time until no key has to wait. */
   maxMs(nowMs: number): number {
     return Math.max(0, this.#lastEndMs - nowMs);
   }
@@ -74,8 +75,8 @@ interface FailingKey {
 const noKey: FailingKey = { keyId: null, calls: 0, failures: 0 };
 
 /**
- * Recent failures at one deployment by client key. One client can make a provider fail at will, with a request that
- * the provider cannot handle; that says nothing about the requests of others.
+ * Recent failures at one deployment by client key. One client can make a provider fail at will, with a request that the
+ * provider cannot handle, which is not evidence about the requests of others.
  */
 export class FailingKeys {
   readonly #spanMs: number;
@@ -85,7 +86,9 @@ export class FailingKeys {
     this.#spanMs = spanMs;
   }
 
-  /** Answers are counted only for keys that have failed, so this does nothing while the provider is healthy. */
+  /**
+   * Successful calls are counted only for keys that have failed, so this does nothing while the provider is healthy.
+   */
   answered(keyId: string, nowMs: number): void {
     if (this.#windows.size > 0) this.#windows.get(keyId)?.add(nowMs, false);
   }
@@ -94,7 +97,7 @@ export class FailingKeys {
     this.#windowOf(keyId, nowMs)?.add(nowMs, true);
   }
 
-  /** The answer has been counted by `answered`. */
+  /** The response has been counted by `answered`. */
   brokeOff(keyId: string, nowMs: number): void {
     const window = this.#windows.get(keyId);
     if (window === undefined) this.failed(keyId, nowMs);
@@ -134,9 +137,9 @@ interface PooledKey<Key> {
   pausedUntilMs: number;
 }
 
-/** What decides which of several credentials a request uses. */
+/** The parameters that determine which of several credentials a request uses. */
 interface KeyChoice {
-  /** The id of the one that has to be used. */
+  /** The id of the credential to use. */
   readonly credential: string | null;
   /** Requests of one conversation use the same credential while it is not paused. */
   readonly conversation: number | null;
@@ -206,7 +209,7 @@ export class KeyPool<Key extends { readonly id: string }> {
     return this.#keys.filter((key) => key.pausedUntilMs <= nowMs).length;
   }
 
-  /** How long until one of the keys is ready; 0 if one is. */
+  /** Time until one of the keys is ready; 0 if one is. */
   readyInMs(nowMs: number): number {
     return Math.max(0, Math.min(...this.#keys.map((key) => key.pausedUntilMs)) - nowMs);
   }

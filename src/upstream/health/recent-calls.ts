@@ -21,7 +21,7 @@ export class SlidingWindow {
     if (marked) this.mark(nowMs);
   }
 
-  /** Marks an event that was added unmarked, such as an answer that broke off later. */
+  /** Marks an event that was added unmarked, such as a response that broke off later. */
   mark(nowMs: number): void {
     this.#advance(nowMs);
     const slot = this.#current % slots;
@@ -87,7 +87,10 @@ export class RetryBudget {
 }
 
 const historyMs = 300_000;
-/** A client that gives up sooner says nothing about the provider: completions at each keystroke are cancelled all the time. */
+/**
+ * A client that gives up sooner is not evidence about the provider: completions at each keystroke are cancelled all the
+ * time.
+ */
 const minWaitMs = 5_000;
 const minCalls = 5;
 /** Some models think for a minute before the first byte. */
@@ -95,14 +98,14 @@ const silenceMs = 120_000;
 
 /** The recent history of a deployment, for the operator. It survives a reload that leaves the provider unchanged. */
 export class CallHistory {
-  /** The last alarm. Cleared by the next answer. */
+  /** The last alarm. Cleared by the next response. */
   alarm: string | null = null;
   failing: FailingCalls | null = null;
-  /** Wall clock: the first answer, or the first after failed or cancelled calls. Null before. */
+  /** Wall clock: the first response, or the first after failed or cancelled calls. Null before. */
   answeredAtMs: number | null = null;
-  /** Answered calls, and those that clients cancelled before the first byte. */
+  /** Successful calls, and those that clients cancelled before the first byte. */
   readonly #calls = new SlidingWindow(historyMs);
-  /** Calls since the last answer that wait for their first byte, or were cancelled after a long wait for it. */
+  /** Calls since the last response that wait for their first byte, or were cancelled after a long wait for it. */
   #unanswered = 0;
   #unansweredSinceMs = 0;
   #cancelled = 0;

@@ -80,7 +80,7 @@ export class AttemptState {
     this.#shortestCoolDownMs = coolDownMs;
   }
 
-  /** The client's error. An overload takes precedence, because it says when to come back. */
+  /** The client's error. An overload takes precedence, because it tells when to retry. */
   error(): GatewayError {
     const failure = this.finalFailure ?? this.#firstOverload ?? this.#lastFailure;
     if (failure !== null) return failure.error;

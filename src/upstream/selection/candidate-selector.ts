@@ -14,8 +14,8 @@ const maxRetryDelayMs = 250;
 
 /**
  * Selects the deployment to try next, and takes a slot there. Breakers only choose among deployments: if there is no
- * alternative, or all breakers are open, they are ignored. A cool-down that a provider requested is respected even
- * then, and waited for if it is short. The wait is limited, and a short one that begins meanwhile is ignored beyond it.
+ * alternative, or all breakers are open, they are ignored. A cooldown that a provider requested is respected even then,
+ * and waited for if it is short. The wait is limited, and a short one that begins meanwhile is ignored beyond it.
  */
 export class CandidateSelector {
   readonly #clock: Clock;
@@ -85,7 +85,7 @@ export class CandidateSelector {
     return false;
   }
 
-  /** Gives the candidate up if there have been enough attempts, and skips the rest of the order then. */
+  /** Skips the candidate and the rest of the order if there have been enough attempts. */
   #withinBudget(candidate: Candidate, state: AttemptState): Candidate | null {
     if (this.#mayAttempt(state)) return candidate;
     state.nextIndex = state.candidates.length;
@@ -93,7 +93,7 @@ export class CandidateSelector {
     return null;
   }
 
-  /** The first attempt is free, the others come out of the retry budget. */
+  /** The first attempt is free, the others use the retry budget. */
   #mayAttempt(state: AttemptState): boolean {
     if (state.attempts === 0) return true;
     return state.attempts < maxAttempts && this.#retryBudget.tryRetry(this.#nowMs());

@@ -11,7 +11,10 @@ import { CallHistory } from "../health/recent-calls.ts";
 import type { Deployment, Plan } from "../upstream.ts";
 import { rankOf } from "./rendezvous.ts";
 
-/** How many requests may wait for a slot or for the end of a cool-down, and for how long; more would only time out later. */
+/**
+ * Maximum number of requests that wait for a slot or for the end of a cooldown, and for how long; more would only time
+ * out later.
+ */
 export const queueLimit = 64;
 export const queueWaitMs = 2000;
 
@@ -67,9 +70,9 @@ export class Directory {
   }
 
   /**
-   * The deployments to try, in order: by priority, within one priority by the conversation's own order, or a random one,
-   * each in proportion to weight; then the model's fallbacks in the same way. Only those in the key's scope. Of each
-   * model's deployments those that fail often come last, whatever their priority: a first attempt there would likely
+   * The deployments to try, in order: by priority, within one priority by the conversation's own order, or a random
+   * one, each in proportion to weight; then the model's fallbacks in the same way. Only those in the key's scope. Among
+   * each model's deployments, those that fail often come last, with any priority: a first attempt there would likely
    * cost a second one elsewhere, and the retry budget is limited.
    */
   order(plan: Plan, nowMs: number): readonly Candidate[] {
@@ -150,7 +153,7 @@ export function tryTakeSlot({ gate, state: { providerState } }: Candidate): bool
   return false;
 }
 
-/** Takes a slot, queueing at each gate if necessary. False if none came free in time, or the signal fired. */
+/** Takes a slot, queueing at each gate if necessary. False if none was free in time, or the signal fired. */
 export async function takeSlot(
   { gate, state: { providerState } }: Candidate,
   signal: AbortSignal,

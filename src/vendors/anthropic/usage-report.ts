@@ -12,7 +12,7 @@ import {
   withQuery,
 } from "../usage-report.ts";
 
-/** The most that both answer with at once, in days. */
+/** Maximum days per page in both reports. */
 const daysPerPage = "31";
 const centsPerUsd = 100;
 

@@ -18,7 +18,7 @@ import type { AwsKey } from "./signature.ts";
 
 /** Keys without an expiry are looked up again after this time, since an operator may have changed them. */
 const longLifeMs = 60 * 60_000;
-/** Short, because outside of AWS nothing answers there. */
+/** Short, because outside of AWS nothing responds there. */
 const metadataTimeoutMs = 1000;
 const metadataServer = "http://169.254.169.254";
 const containerServer = "http://169.254.170.2";
@@ -168,7 +168,10 @@ function lasting(id = "", secret = "", token?: string): IssuedToken<AwsKey> {
   return { token: remembered(id, secret, token), lifeMs: longLifeMs };
 }
 
-/** The hosts of containers and machines answer in JSON, the token service in XML, with other names for the same. */
+/**
+ * Reads keys. The hosts of containers and machines respond in JSON, the token service in XML, with other names for the
+ * same fields.
+ */
 function keyIn({ text, body }: TokenResponse): IssuedToken<AwsKey> {
   const value = (...names: readonly string[]) => {
     for (const name of names) {

@@ -1,8 +1,8 @@
 import { CryptoHasher } from "bun";
 
 /**
- * AWS Signature Version 4: proves possession of the secret without sending it. Covers the method, the
- * path, the headers given and the exact bytes of the body.
+ * AWS Signature Version 4: proves possession of the secret without sending it. Covers the method, the path, the passed
+ * headers and the exact bytes of the body.
  */
 
 export interface AwsKey {
@@ -20,7 +20,7 @@ export interface SignedScope {
 /** What a signature covers. */
 export interface SignedParts {
   readonly method: string;
-  /** As it is sent, percent-encoded, with its query. */
+  /** Percent-encoded, with its query. */
   readonly target: string;
   /** The headers to sign, `host` included, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import type { PreparedRequest } from "../provider.ts";
 import type { ConfiguredSettings } from "../vendor.ts";
 
 /**
- * Where Azure has its models:
+ * Azure's URLs for models:
  *
  *     {root}/openai/v1/chat/completions                                       without api_version
  *     {root}/openai/deployments/{deployment}/chat/completions?api-version=…   with one

@@ -118,7 +118,7 @@ function isDeepSeek(model: string): boolean {
   return /deepseek|mai-ds/i.test(model);
 }
 
-/** Claude on Foundry answers 400 to some betas. */
+/** Claude on Foundry returns 400 for some betas. */
 function foundryBetas(headers: ForwardedHeaders): SortedBetas {
   return sortBetas(headers, /^(?!compact-|fast-mode-|fine-grained-tool-streaming-)./);
 }
@@ -143,7 +143,7 @@ function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionP
   return problems;
 }
 
-/** What an operator should do about Azure's refusal of a small request. */
+/** Advice for an operator if Azure rejects a small request. */
 function adviseOnAzure({ head, text }: ErrorResponse, model: string): string | null {
   const { code, message } = readErrorBody(head.status, head.get("content-type"), text);
   if (code === "DeploymentNotFound") {

@@ -3,7 +3,7 @@ import type { ProviderOptions } from "../options.ts";
 import type { PreparedRequest } from "../provider.ts";
 import type { ConfiguredSettings, OptionWarning } from "../vendor.ts";
 
-/** Where a region's models are. China has a domain of its own. */
+/** The URL of a region's models. China has its own domain. */
 export function addressOf({ options: { region, endpoint } }: ConfiguredSettings): string | null {
   if (region === undefined) return null;
   if (endpoint === "mantle") return `https://bedrock-mantle.${region}.api.aws`;
@@ -19,7 +19,7 @@ export function settingsIn(host: string): ProviderOptions {
   return { region, endpoint: service === "mantle" ? "mantle" : "runtime" };
 }
 
-/** Claude answers in Messages by InvokeModel; everything else is Converse. */
+/** Claude uses Messages by InvokeModel; everything else is Converse. */
 export function runtimeTarget(prepared: PreparedRequest): string {
   const { dialect, model, stream } = prepared;
   if (dialect !== "messages") return dialectPath(prepared);

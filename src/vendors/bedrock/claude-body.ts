@@ -64,7 +64,7 @@ function rejectUrls(blocks: Json | undefined, path: string): void {
   }
 }
 
-/** Only some ways of shortening a conversation are known; the answer means the same without the others. */
+/** Only some ways of shortening a conversation are known; without the others the response means the same. */
 function contextManagement(body: JsonObject, dropped: Set<string>): MemberChanges {
   const management = objectOf(body["context_management"]);
   if (management === null) return {};

@@ -5,12 +5,12 @@ import { SseTranscoder, type StreamError } from "./sse-transcoder.ts";
 
 const binary = "application/vnd.amazon.eventstream";
 
-/** Passes Amazon's event streams to a receiver as server-sent events. Other answers pass unchanged. */
+/** Passes Amazon's event streams to a receiver as server-sent events. Other responses pass unchanged. */
 export class EventStreamReceiver implements FramedReceiver {
   readonly #receiver: Receiver;
   #transfer: Transfer | null = null;
   #transcoder: SseTranscoder | null = null;
-  /** The head of a stream whose first event has not come. */
+  /** The head of a stream whose first event has not arrived. */
   #unanswered: Head | null = null;
   #isOver = false;
 
@@ -67,7 +67,7 @@ export class EventStreamReceiver implements FramedReceiver {
     else if (events.length > 0) this.#pass(events);
   }
 
-  /** The head waits for the first event, because a failure in its place is an answer with another status. */
+  /** The head waits for the first event, because a failure in its place is a response with another status. */
   #pass(events: Uint8Array): void {
     const head = this.#unanswered;
     this.#unanswered = null;
@@ -90,7 +90,7 @@ export class EventStreamReceiver implements FramedReceiver {
     this.#receiver.ended();
   }
 
-  /** What follows a damaged frame cannot be read. */
+  /** Data after a damaged frame cannot be read. */
   #fail(cause: unknown): void {
     this.#isOver = true;
     this.#transfer?.cancel();

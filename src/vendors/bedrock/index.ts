@@ -88,13 +88,13 @@ function isClaude(model: string): boolean {
   return /claude/.test(model);
 }
 
-/** `id@version`, as it is configured. */
+/** `id@version`, in the configuration's form. */
 function guardrailChange(guardrail: string): MemberChanges {
   const [guardrailIdentifier = "", guardrailVersion = ""] = guardrail.split("@");
   return { guardrailConfig: { guardrailIdentifier, guardrailVersion } };
 }
 
-/** What an operator should do about Bedrock's refusal of a small request. */
+/** Advice for an operator if Bedrock rejects a small request. */
 export function adviseOnBedrock(answer: ErrorResponse, model: string, region: string): string | null {
   const { head, receivedAtMs } = answer;
   const { message } = readBedrockError(answer);

@@ -51,7 +51,7 @@ function subjectOf(type: string | null, message: string, text: string): Provider
   return type === null ? null : (subjects[type] ?? null);
 }
 
-/** 424: the model's own server failed, and the answer says with what. */
+/** 424: the model's own server failed, and the response has its error. */
 function modelError(text: string): ProviderErrorSubject {
   const original = objectOf(parseObject(text))?.["originalStatusCode"];
   if (original === 429) return "busy";

@@ -14,7 +14,7 @@ import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
  * - An exception or error in either: an event `error` in the form of Messages; as the first message it is a refusal.
  */
 export class SseTranscoder {
-  /** A failure before any event; null if there is none. Whatever follows it is ignored. */
+  /** A failure before any event; null if there is none. Anything after it is ignored. */
   error: StreamError | null = null;
   #hasBegun = false;
   readonly #decoder = new EventStreamDecoder((bytes, headersStart, payloadStart, payloadEnd) => {
@@ -135,7 +135,7 @@ function firstMember(json: Uint8Array, start: Uint8Array): string | null {
   return end < 0 || text.includes("\\") ? null : text;
 }
 
-/** What the dialects call the failures that AWS reports within a stream. */
+/** The dialects' names for the failures that AWS reports within a stream. */
 const failureTypes = tableOf<string>({
   throttlingexception: "rate_limit_error",
   modelnotreadyexception: "overloaded_error",

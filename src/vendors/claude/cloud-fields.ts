@@ -4,8 +4,8 @@ import { decideFields, type FieldDecisions, unsupported } from "../../dialects/c
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 
 /**
- * What Anthropic's own API stores or runs for a client, and no cloud does. Without it the answer would differ, so it is rejected
- * with the message on which Anthropic's SDK resends the whole conversation of a thread.
+ * Features that Anthropic's own API stores or runs for a client, and no cloud does. Without them the response would
+ * differ, so they are rejected with the message on which Anthropic's SDK resends the whole conversation of a thread.
  */
 export const atAnthropicOnly = {
   container: requestFields.container,

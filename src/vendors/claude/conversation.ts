@@ -3,8 +3,8 @@ import { objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 
 /**
- * The conversation with its system messages turned into user text, for clouds whose Claude does not accept them. Nothing may
- * come between a call and its result, so such text follows the result. The same value if there are none.
+ * The conversation with its system messages turned into user text, for clouds whose Claude does not accept them. A call
+ * must be directly followed by its result, so such text follows the result. Returns the same value if there are none.
  */
 export function withoutSystemTurns(messages: Json | undefined): Json | undefined {
   if (!Array.isArray(messages) || !messages.some(isSystemTurn)) return messages;

@@ -17,7 +17,7 @@ import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { genAiNameAt, quirksOf } from "./known-servers.ts";
 import { localDescriptions, localLists } from "./local-descriptions.ts";
 
-/** Formats of a server with OpenAI's API, of which it may implement only a part. */
+/** Formats of a server with OpenAI's API, which may implement only a part of them. */
 export const compatibleFormats: readonly string[] = ["compatible", "openai"];
 
 /** Any server with OpenAI's API: vLLM, Ollama, OpenRouter, another Sluice. */
@@ -44,7 +44,10 @@ export const openAiCompatible: Vendor = {
   })),
 };
 
-/** Cohere has its own API under `/v2`, and OpenAI's chat at a path of its own: https://docs.cohere.com/docs/compatibility-api */
+/**
+ * Cohere has its own API under `/v2`, and OpenAI's chat at a separate path:
+ * https://docs.cohere.com/docs/compatibility-api
+ */
 function cohereAddress({ baseUrl, quirks }: ProviderSettings): Partial<HttpVendorOptions> {
   const root = baseUrl.endsWith("/v2") ? baseUrl.slice(0, -3) : null;
   if (root === null || !quirks.includes("cohere_embed")) return {};
@@ -97,7 +100,7 @@ function isFlagged(text: string): boolean {
   return Array.isArray(objectOf(error?.["metadata"])?.["reasons"]);
 }
 
-/** Groq and OpenAI say when the limit is reset, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
+/** Groq and OpenAI report when the limit resets, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
 function limitResetMs({ head }: ErrorResponse): number | null {
   if (head.status !== 429 && head.status !== 413) return null;
   for (const what of ["tokens", "requests"]) {

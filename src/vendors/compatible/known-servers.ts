@@ -4,14 +4,14 @@ interface KnownServer {
   readonly name: string;
   /** Matches the host of the base URL. */
   readonly host: RegExp;
-  /** Where a host has several APIs. */
+  /** For a host with several APIs. */
   readonly path?: RegExp;
   readonly quirks: readonly Quirk[];
 }
 
 /**
- * What is known of servers with OpenAI's API, by their hosts. An operator's own `quirks` replace these, e.g. for a server
- * behind another name; docs/providers/openai-compatible.md shows the same table.
+ * Known differences of servers with OpenAI's API, by their hosts. An operator's own `quirks` replace these, e.g. for a
+ * server behind another name; docs/providers/openai-compatible.md shows the same table.
  */
 export const knownServers: readonly KnownServer[] = [
   { name: "xAI", host: /(?:^|\.)x\.ai$/, quirks: ["no_strict"] },

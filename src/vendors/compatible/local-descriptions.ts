@@ -64,8 +64,8 @@ const ollamaModel: ModelDescription = {
 };
 
 /**
- * What the model's own file sets, in lines such as `num_ctx 8192`. Without one Ollama chooses by its memory: what the model was
- * trained for says nothing.
+ * The context window in the model's own file, in lines such as `num_ctx 8192`. Without one, Ollama chooses by its
+ * memory, which the model's training length does not reveal.
  */
 function configuredWindow({ parameters }: JsonObject): number | null {
   const [, tokens] = /^num_ctx\s+(\d{1,9})$/m.exec(typeof parameters === "string" ? parameters : "") ?? [];

@@ -1,15 +1,15 @@
 import { plural } from "../../base/text/plural.ts";
 
-/** Tolerance: `date` headers have whole seconds, and an answer takes time to arrive. */
+/** Tolerance: `date` headers have whole seconds, and a response takes time to arrive. */
 const noticeableMs = 60_000;
 
-/** How far this machine's clock is behind a server's, by the `date` of its answer; 0 without that header. */
+/** How far this machine's clock is behind a server's, by the `date` of its response; 0 without that header. */
 export function clockBehindMs(date: string | null, receivedAtMs: number): number {
   const serversMs = Date.parse(date ?? "");
   return Number.isNaN(serversMs) ? 0 : serversMs - receivedAtMs;
 }
 
-/** What is wrong with this machine's clock; null if it is right. */
+/** The problem with this machine's clock; null if it is right. */
 export function clockProblem(behindMs: number): string | null {
   const offMs = Math.abs(behindMs);
   if (offMs < noticeableMs) return null;

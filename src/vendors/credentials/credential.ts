@@ -3,11 +3,11 @@ export type CredentialHeaders = Readonly<Record<string, string>>;
 
 /** A request before its credential is added: everything that a signature may cover. */
 export interface UnsignedRequest {
-  /** POST unless it says otherwise. */
+  /** Default: POST. */
   readonly method?: "GET" | undefined;
   /** Host and port as in the `host` header. */
   readonly host: string;
-  /** Path and query as they are sent. */
+  /** Path and query of the request. */
   readonly target: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export const onlyCredential = "only";
 /** One request's use of a credential. */
 export interface CredentialUse {
   /**
-   * Null if the credential is at hand. Otherwise a promise to wait for before any other call, which rejects with a
+   * Null if the credential is available. Otherwise a promise to wait for before any other call, which rejects with a
    * `CredentialUnavailable`.
    */
   prepare(): Promise<void> | null;
@@ -49,8 +49,8 @@ export function fixedCredential(id: string, use: Pick<CredentialUse, "headers" |
 }
 
 /**
- * There is no credential at the moment, e.g. because the host that issues tokens is down. The message is a phrase for the
- * operator, and never quotes that host's answer.
+ * There is no credential at the moment, e.g. because the host that issues tokens is down. The message is a phrase for
+ * the operator, and never quotes that host's response.
  */
 export class CredentialUnavailable extends Error {
   override readonly name = "CredentialUnavailable";

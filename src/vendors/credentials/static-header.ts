@@ -1,11 +1,11 @@
 import { type Credential, type CredentialHeaders, fixedCredential } from "./credential.ts";
 
-/** How a vendor takes an API key: as one header, the same for every request. */
+/** A vendor's scheme for an API key: one header, the same for every request. */
 export type KeyScheme = (apiKey: string) => CredentialHeaders;
 
 export const bearer: KeyScheme = (apiKey) => ({ authorization: `Bearer ${apiKey}` });
 
-/** By the names that the configuration's `auth` has for them. */
+/** By the names in the configuration's `auth`. */
 export const keySchemes = {
   bearer,
   "x-api-key": (apiKey) => ({ "x-api-key": apiKey }),

@@ -28,7 +28,7 @@ export interface TokenResponse {
   readonly text: string;
   /** The text as an object; empty if it is none. */
   readonly body: JsonObject;
-  /** How far this machine's clock is behind the host's; 0 if its answer has no `date`. */
+  /** How far this machine's clock is behind the host's; 0 if its response has no `date`. */
   readonly clockBehindMs: number;
 }
 
@@ -88,7 +88,7 @@ export async function readTokenFile(path: string, what: string): Promise<string>
 /** Assumed if a host does not state the lifetime of its token. */
 const unstatedLifeSeconds = 300;
 
-/** The token in an OAuth answer (RFC 6749, 5.1), as a bearer token. */
+/** The token in an OAuth response (RFC 6749, 5.1), as a bearer token. */
 export function bearerTokenIn(
   { body }: TokenResponse,
   moreHeaders: Readonly<Record<string, string>> = {},

@@ -8,7 +8,7 @@ export interface IssuedToken<Token extends object> {
   readonly lifeMs: number;
 }
 
-/** Asks for a new token. Rejects with a `CredentialUnavailable`. */
+/** Requests a new token. Rejects with a `CredentialUnavailable`. */
 export type Issue<Token extends object> = (signal: AbortSignal) => Promise<IssuedToken<Token>>;
 
 export interface TokenSourceOptions {
@@ -26,13 +26,13 @@ const issueTimeoutMs = 15_000;
 /** Backoff after a failure; doubles with every further one. */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-/** `setTimeout` fires at once if asked to wait longer. */
+/** `setTimeout` fires at once for longer waits. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface HeldToken<Token> {
   readonly token: Token;
   readonly expiresAtMs: number;
-  /** It was issued because the one before it was rejected, and has not been accepted yet. */
+  /** It was issued because the previous one was rejected, and has not been accepted yet. */
   isUnproven: boolean;
 }
 
@@ -55,13 +55,13 @@ export class TokenSource<Token extends object> {
     this.#options = options;
   }
 
-  /** The token at hand; null if there is none, or its life is over. */
+  /** The current token; null if there is none, or it has expired. */
   current(): Token | null {
     if (this.#held === null || this.#nowMs() >= this.#held.expiresAtMs) return null;
     return this.#held.token;
   }
 
-  /** The token at hand, or a new one. Rejects with a `CredentialUnavailable`. */
+  /** The current token, or a new one. Rejects with a `CredentialUnavailable`. */
   async get(): Promise<Token> {
     return this.current() ?? this.#refresh(false);
   }
@@ -127,7 +127,7 @@ export class TokenSource<Token extends object> {
     this.#timer.unref();
   }
 
-  /** Tried again until the old token's end. After that, the next request asks. */
+  /** Repeated until the old token expires. After that, the next request gets a new one. */
   #refreshAhead(): void {
     this.#refresh(false).catch((error: CredentialUnavailable) => {
       this.#options.onRefreshFailed(error);

@@ -6,24 +6,24 @@ import { countPieces, piecesOf } from "./pieces.ts";
 import type { DemoRequest, DemoTool } from "./request.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** What the demo says, piece by piece. */
+/** The demo's response, piece by piece. */
 export interface DemoResponse extends DemoReply {
   /** Comes before everything else; empty unless requested. */
   readonly thinking: readonly string[];
-  /** As chat reports it; null if it was asked to report none. */
+  /** In the form of chat; null if the request asks for none. */
   readonly usage: JsonObject | null;
 }
 
-/** What follows the thinking. */
+/** The part after the thinking. */
 interface DemoReply {
-  /** The name of the tool that is called; null if it answers in text. */
+  /** The name of the called tool; null if it responds in text. */
   readonly tool: string | null;
   /** Its text, or the arguments of the call. */
   readonly pieces: readonly string[];
   readonly finish: "stop" | "length" | "tool_calls";
 }
 
-/** With more tools than this the client is an agent, and a tool called at random might do something. */
+/** With more tools than this the client is an agent, and a tool called at random might do harm. */
 const maxToolsToGuess = 3;
 const maxQuoteLength = 160;
 
@@ -69,7 +69,7 @@ function toolFor(request: DemoRequest, scenario: Scenario): DemoTool | null {
   return forced ?? mentioned ?? first ?? null;
 }
 
-/** The last word, for arguments that look like an answer to the question. */
+/** The last word, for arguments that look like a response to the question. */
 function hintIn(text: string): string {
   const last = text.trim().split(/\s+/).at(-1) ?? "";
   return last.replace(/[^\p{L}\p{N}-]/gu, "") || "example";
@@ -103,7 +103,7 @@ function prose(count: number): string {
 
 const maxDepth = 8;
 
-/** A plausible value for a JSON schema: tool arguments, or an answer that must have a given shape. */
+/** A plausible value for a JSON schema: tool arguments, or a response that must have a given shape. */
 function sampleOf(schema: JsonObject, hint: string, depth = 0): Json {
   const choices = schema["enum"];
   if (Array.isArray(choices) && choices.length > 0) return choices[0] ?? null;

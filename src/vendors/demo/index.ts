@@ -2,8 +2,8 @@ import type { Vendor } from "../vendor.ts";
 import { DemoProvider } from "./provider.ts";
 
 /**
- * A vendor inside the process, for trying Sluice out without any key. It speaks chat alone, so that clients of the other dialects try
- * out the translation, too.
+ * A vendor inside the process, for trying out Sluice without any key. It speaks only chat, so that clients of the other
+ * dialects try out the translation, too.
  */
 export const demo: Vendor = {
   defaults: {

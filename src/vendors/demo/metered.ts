@@ -11,7 +11,7 @@ const categories = [
   ...["violence", "violence/graphic"],
 ];
 
-/** The demo's answers to requests that are not for a conversation, by their methods. */
+/** The demo's responses to requests other than generation, by their methods. */
 const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   embeddings: ({ model = "", input, dimensions }) => {
     const texts = textsOf(input);

@@ -16,8 +16,8 @@ import { type PacedFrame, ResponseWriter } from "./write-answer.ts";
 const maxBytes = 1024 * 1024;
 
 /**
- * A provider in the same process, for trying Sluice out without any key: it speaks chat, streams, thinks, calls tools and
- * reports usage, and it fails in whatever way the request's text asks for.
+ * A provider in the same process, for trying out Sluice without any key: it speaks chat, streams, thinks, calls tools
+ * and reports usage, and it fails in the way that the request's text asks for.
  */
 export class DemoProvider implements Provider {
   readonly settings: ProviderSettings;
@@ -33,7 +33,7 @@ export class DemoProvider implements Provider {
 
   readonly readProviderError = readDefaultError;
 
-  /** Like `fetch`: an abort rejects whatever is being waited for. */
+  /** Like `fetch`: an abort rejects any pending wait. */
   async respond({ dialect, method, body: sent }: PreparedRequest, signal: AbortSignal): Promise<Response> {
     // Like a real provider's, the response comes in a later event-loop iteration, when disconnects have been noticed.
     await nextLoopIteration();
@@ -94,7 +94,7 @@ function streamed(
 }
 
 interface Pace extends Pick<Scenario, "pieceMs" | "pauseMs" | "interruption"> {
-  /** How many of the frames have content. */
+  /** Number of frames with content. */
   readonly contentFrames: number;
   readonly errorFrame: string;
 }

@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../base/json.ts";
 import { wholeNumberOf } from "./request.ts";
 
-/** What the demo answers in place of an answer. */
+/** An error that the demo returns instead of a response. */
 export interface DemoError {
   readonly message: string;
   readonly param?: string;
   readonly code?: string;
 }
 
-/** As many as OpenAI takes. */
+/** OpenAI's maximum. */
 const maxChoices = 128;
 
-/** For a field that the demo cannot obey, and that would change what the answer means. */
+/** For a field that the demo does not support, and that would change the meaning of the response. */
 export function rejectionOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
   if (choices < 1 || choices > maxChoices)

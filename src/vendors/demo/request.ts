@@ -7,18 +7,18 @@ export interface DemoRequest {
   readonly stream: boolean;
   /** The user's last text. */
   readonly text: string;
-  /** The tool's result, if that came last. */
+  /** The tool's result, if it is the last message. */
   readonly toolResult: string | null;
   readonly tools: readonly DemoTool[];
   /** A tool's name; `any`: some tool; `none`: no tool; `auto`: the demo decides. */
   readonly toolChoice: string;
   readonly thinks: boolean;
   readonly maxTokens: number | null;
-  /** Where the answer ends, if it gets there. */
+  /** Sequences at which the response ends. */
   readonly stops: readonly string[];
-  /** How many answers are requested. */
+  /** Number of requested choices. */
   readonly choices: number;
-  /** The JSON schema that the answer must follow; an empty one when any JSON will do. */
+  /** The JSON schema that the response must follow; an empty one if any JSON will do. */
   readonly schema: JsonObject | null;
   readonly inputTokens: number;
 }
@@ -87,7 +87,7 @@ function inputTokensOf(...parts: (Json | undefined)[]): number {
   return tokens;
 }
 
-/** One by one: a list may have more items than a call takes arguments. */
+/** Added one by one: a list may have more items than a call accepts arguments. */
 function tokensOfAll(parts: readonly (Json | undefined)[]): number {
   let tokens = 0;
   for (const part of parts) tokens += inputTokensOf(part);
@@ -98,7 +98,7 @@ function isPicture(part: JsonObject): boolean {
   return part["type"] === "image_url";
 }
 
-/** The text of content: a string, or parts of which some have text. */
+/** The text of content: a string, or the text of its parts. */
 function textOf(content: Json | undefined): string {
   if (typeof content === "string") return content;
   const texts = objectsOf(content).map(({ text }) => (typeof text === "string" ? text : ""));

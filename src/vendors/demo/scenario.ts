@@ -1,19 +1,19 @@
 /**
- * What a request's text asks of the demo, for trying things out (docs/demo.md is the user's side of this).
- * Commands with a number may appear anywhere in the text; bare words only as a clause of their own, because "cut" and
+ * Instructions to the demo in a request's text, for trying things out (docs/demo.md is the user's side of this).
+ * Commands with a number can appear anywhere in the text; bare words only as a separate clause, because "cut" and
  * "fast" occur in ordinary sentences too.
  */
 export interface Scenario {
-  /** Answer with this error status. */
+  /** Respond with this error status. */
   readonly failStatus: number | null;
   readonly retryAfterSeconds: number | null;
   /** Before the first byte. */
   readonly sleepMs: number;
-  /** In the middle of the answer. */
+  /** In the middle of the response. */
   readonly pauseMs: number;
   readonly words: number | null;
   readonly usage: boolean;
-  /** How the answer ends in its middle, if it does. */
+  /** How the response ends in its middle, if it does. */
   readonly interruption: "cut" | "stall" | "break" | null;
   readonly pieceMs: number;
   readonly tools: boolean;

@@ -11,7 +11,7 @@ export interface PacedFrame {
   readonly content: boolean;
 }
 
-/** Writes an answer as chat completions, whole or in chunks. All choices say the same. */
+/** Writes a response as chat completions, complete or in chunks. All choices are the same. */
 export class ResponseWriter {
   readonly #answer: DemoResponse;
   readonly #head: JsonObject;

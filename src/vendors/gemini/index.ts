@@ -60,7 +60,7 @@ function geminiModel(listed: unknown): VendorModel[] {
   ];
 }
 
-/** What an operator should do about Google's refusal of a small request. */
+/** Advice for an operator if Google rejects a small request. */
 export function adviseOnGemini(answer: ErrorResponse, model: string): string | null {
   const { about, quotaResetMs } = readGoogleError(answer);
   if (about === "credential") return "Google rejects the API key; check api_key";

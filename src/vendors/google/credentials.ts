@@ -12,7 +12,7 @@ import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByFederation } from "./external-account.ts";
 import { issueByKey, readGoogleKey } from "./service-account.ts";
 
-/** What `credentials` may say in place of a key file. */
+/** Values of `credentials` in place of a key file. */
 export const googleCredentialKeywords = ["metadata", "adc"] as const;
 
 /** `credentials` is a key file's text, or one of these keywords. */

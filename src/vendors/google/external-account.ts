@@ -23,9 +23,9 @@ export interface ExternalAccount {
   readonly subjectTokenType: string;
   readonly tokenUrl: string;
   readonly source: SubjectSource;
-  /** Null if the exchanged token is used as it is. */
+  /** Null if the exchanged token is used directly. */
   readonly impersonation: Impersonation | null;
-  /** Null for most, which authenticate by the subject's token alone. */
+  /** Null for most, which authenticate with only the subject's token. */
   readonly client: { readonly id: string; readonly secret: string } | null;
   readonly workforceProject: string | null;
   readonly quotaProject: string | null;

@@ -20,7 +20,7 @@ function untilMidnightMs(nowMs: number): number {
   return msPerDay - ((figure("hour") * 60 + figure("minute")) * 60 + figure("second")) * 1000;
 }
 
-/** Google's errors: `status` says more than the HTTP status, and `details` when to try again. */
+/** Google's errors: `status` is more precise than the HTTP status, and `details` has the time to retry. */
 export function readGoogleError(answer: ErrorResponse): ProviderError {
   const providerError = readDefaultError(answer);
   const error = objectOf(errorIn(answer.text)?.["error"]);

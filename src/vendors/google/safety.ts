@@ -12,7 +12,7 @@ const thresholds = {
   low: "BLOCK_LOW_AND_ABOVE",
 } as const;
 
-/** What is blocked in prompts and answers; Google's default if nothing is configured. */
+/** The threshold for blocking prompts and responses; Google's default if nothing is configured. */
 export function safetyFields({ safety }: ProviderOptions): JsonObject {
   if (safety === undefined) return {};
   const threshold = thresholds[safety];

@@ -11,7 +11,7 @@ import { addressProblem, tokenScope } from "./key-fields.ts";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 const assertionSeconds = 3600;
 
-/** Google's key files, as far as they are supported. */
+/** The supported kinds of Google's key files. */
 export type GoogleKey = OwnKey | ExternalAccount;
 
 /** Keys issued by Google itself. */
@@ -136,7 +136,7 @@ export async function signJwt(header: JsonObject, claims: JsonObject, key: Crypt
   return `${signed}.${Buffer.from(signature).toString("base64url")}`;
 }
 
-/** Whatever its line ends are; an environment variable may hold `\n` as two characters. */
+/** Accepts any line ends; an environment variable may contain `\n` as two characters. */
 export async function importKey(pem: string): Promise<CryptoKey> {
   const base64 = pem
     .replaceAll("\\n", "\n")

@@ -8,7 +8,7 @@ import { RequestSigner } from "../aws/signature.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import { callTokenHost, readTokenFile } from "../credentials/token-host.ts";
 
-/** Where a workload's own token comes from, which Google exchanges for one of its own. */
+/** The source of a workload's own token, which Google exchanges for one of its own. */
 export type SubjectSource = FileSource | UrlSource | AwsSource;
 
 interface FileSource {

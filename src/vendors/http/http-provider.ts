@@ -18,21 +18,21 @@ import type { Vendor, VendorContext } from "../vendor.ts";
 import { readDefaultError } from "./default-error.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
 
-/** What differs between vendors that are called over HTTP. */
+/** The differences between vendors that are called over HTTP. */
 export interface HttpVendorOptions {
   /** Default: the configured one. */
   readonly baseUrl?: string;
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */
   readonly pathPrefix?: string;
-  /** How it takes the API keys of the configuration. */
+  /** The scheme for the configuration's API keys. */
   readonly credential: KeyScheme;
-  /** What it takes instead of API keys. */
+  /** Credentials in place of API keys. */
   readonly credentials?: readonly Credential[] | undefined;
   /** The request's target below the base URL, if it is not the dialect's default. */
   target?(prepared: PreparedRequest): string;
   /** The headers that the vendor understands, if it does not understand all of the dialect's. */
   adaptHeaders?(headers: ForwardedHeaders, prepared: PreparedRequest): ForwardedHeaders;
-  /** Turns the vendor's framing into server-sent events, if it has one of its own. */
+  /** Turns the vendor's framing into server-sent events, if it uses another one. */
   receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
   readProviderError?(answer: ErrorResponse): ProviderError;
@@ -199,7 +199,7 @@ function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }
 
-/** The path by dialect. A request to count tokens never goes to a path that generates, and bills, an answer. */
+/** The path by dialect. A request to count tokens never goes to a path that generates, and bills, a response. */
 export function dialectPath(prepared: PreparedRequest): string {
   const { dialect, purpose } = prepared;
   const path = providerDialect(dialect).paths[purpose];

@@ -26,7 +26,7 @@ export function projectOf({ options }: Pick<ProviderSettings, "options">): strin
   return typeof key === "string" ? null : key.projectId;
 }
 
-/** The request's target. The model's name is part of it, but for open models and for counting Claude's tokens. */
+/** The request's target. The model's name is part of it, except for open models and for counting Claude's tokens. */
 export function targetOf(
   prepared: PreparedRequest,
   project: string | null,
@@ -56,7 +56,7 @@ function geminiMethod({ model, purpose, method, stream }: PreparedRequest): stri
   return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
 }
 
-/** Versions follow an `@`, which stays as it is. */
+/** Versions follow an `@`, which stays unchanged. */
 function segment(model: string): string {
   return encodeURIComponent(model).replaceAll("%40", "@");
 }

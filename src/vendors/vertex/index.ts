@@ -84,7 +84,7 @@ function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
   return [{ option: "project", message: "missing; it must be the id of the project to bill" }];
 }
 
-/** What an operator should do about Vertex's refusal of a small request. */
+/** Advice for an operator if Vertex rejects a small request. */
 function adviseOnVertex(
   { head, text }: ErrorResponse,
   model: string,
@@ -135,7 +135,7 @@ function vertexBetas(headers: ForwardedHeaders): SortedBetas {
   );
 }
 
-/** Vertex takes the version in the body. It knows only some betas, one of them by another name. */
+/** Vertex expects the version in the body. It supports only some betas, one of them under another name. */
 export function claudeHeaders(headers: ForwardedHeaders): ForwardedHeaders {
   const { "anthropic-version": _, ...rest } = headers;
   return withBetas(rest, vertexBetas(headers));
@@ -145,7 +145,7 @@ export function claudeHeaders(headers: ForwardedHeaders): ForwardedHeaders {
 const publishers = ["google", "anthropic"];
 const pageSize = "pageSize=300";
 
-/** The Model Garden's lists. The project pays for what a person's own credential asks. */
+/** The Model Garden's lists. With a person's own credential, the project pays for the requests. */
 function vertexModelLists(settings: Pick<ProviderSettings, "options">): readonly ModelList[] {
   const project = projectOf(settings);
   const headers = project === null ? {} : { "x-goog-user-project": project };

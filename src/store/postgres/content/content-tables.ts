@@ -10,7 +10,7 @@ import { DayPartitions } from "./day-partitions.ts";
 
 /** Frees a little more than needed, so that not every pass deletes. */
 const keptShare = 0.95;
-/** What a body takes as chunks of 2 KB with their index, and what a row takes in addition. */
+/** Space of a body stored as chunks of 2 KB with their index, and the additional space of a row. */
 const bodyShare = 1.05;
 const bytesBesideBody = 250;
 /** One connection for writes, one for reads. */

@@ -9,7 +9,7 @@ export type ClaimItem = ({ readonly kind: "claim" } & ClaimOrder) | ({ readonly 
 /** Indexed by the number that `sluice_claim` returns, minus 1. */
 const verdicts: readonly ClaimVerdict[] = ["run", "running", "conflict", "replay"];
 
-/** Ends come first, so that a released name can be claimed in the same batch. */
+/** Ends precede claims, so that a released name can be claimed in the same batch. */
 export async function sendClaims(
   query: Query,
   [node, lane, sequence]: readonly [number, number, number],

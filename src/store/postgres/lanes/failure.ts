@@ -1,14 +1,14 @@
 import { sqlStateOf } from "../errors.ts";
 
 /**
- * Why a batch was not answered, by what can be done about it:
+ * Why a batch failed, by the possible reaction:
  *
  * - `fenced`: this node was declared dead and its holds were taken over. It has to join again.
  * - `rejected`: the database, or the rules of money, reject an item of the batch, and always will. The batch was rolled back.
  * - `blocked`: another session holds a lock that an item of the batch needs. The batch was rolled back.
- * - `unreachable`: everything else, such as a closed connection, a restart, a deadlock, a full disk, or tables that are not found because
- *   the role's rights or search_path were changed. Whether the batch was committed may be unknown; it is sent again under the
- *   same number.
+ * - `unreachable`: everything else, such as a closed connection, a restart, a deadlock, a full disk, or tables that are
+ *   not found because the role's rights or search_path were changed. It may be unknown whether the batch was committed;
+ *   it is sent again under the same number.
  */
 export type LaneFailure = "fenced" | "rejected" | "blocked" | "unreachable";
 

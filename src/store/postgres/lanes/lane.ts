@@ -3,14 +3,14 @@ import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
 import { failureOf } from "./failure.ts";
 
 export interface LaneOptions<Item, Answer> {
-  /** Sends one batch; resolves with an answer for each item once it is committed. */
+  /** Sends one batch; resolves with the result of each item once it is committed. */
   readonly send: (sequence: number, items: readonly Item[]) => Promise<readonly Answer[]>;
-  /** How long a caller waits for an answer. */
+  /** How long a caller waits for its result. */
   readonly timeoutMs: (item: Item) => number;
-  /** What a caller gets that has waited for too long, or whose item cannot be sent any more. */
+  /** The error for a caller that has waited too long, or whose item can no longer be sent. */
   readonly unavailable: () => Error;
   /**
-   * Whether an item is still sent after its caller has stopped waiting. If not, and it was sent already, its answer is
+   * Whether an item is still sent after its caller has stopped waiting. If not, and it was sent already, its result is
    * passed to `onLateResponse`.
    */
   readonly isKept: (item: Item) => boolean;
@@ -48,8 +48,8 @@ const lookAfterMs = 100;
 
 /**
  * Sends items to the database in numbered batches, one at a time and in order. The number is part of the transaction:
- * after a lost reply the same batch is sent again under the same number, and the database either does it now or says
- * what came of it. What arrives meanwhile is the next batch.
+ * after a lost reply the same batch is sent again under the same number, and the database either executes it now or
+ * returns its earlier result. Items that arrive meanwhile form the next batch.
  */
 export class Lane<Item, Answer> {
   readonly #options: LaneOptions<Item, Answer>;
@@ -68,7 +68,7 @@ export class Lane<Item, Answer> {
     this.#options = options;
   }
 
-  /** Items that are not answered yet, oldest first. */
+  /** Items without a result yet, oldest first. */
   get pending(): readonly Item[] {
     return this.#pendingEntries().map(({ item }) => item);
   }
@@ -99,7 +99,7 @@ export class Lane<Item, Answer> {
     return promise;
   }
 
-  /** Whether items of this group are not answered yet. */
+  /** Whether items of this group have no result yet. */
   isBusyWith(group: string): boolean {
     return this.#pendingEntries().some(({ item }) => this.#options.groupOf(item) === group);
   }
@@ -112,7 +112,7 @@ export class Lane<Item, Answer> {
     this.#start();
   }
 
-  /** Sends nothing more. Resolves when the lane has come to rest; what waits stays. */
+  /** Stops sending. Resolves when the current batch has finished; waiting items stay. */
   async halt(): Promise<void> {
     this.#isHalted = true;
     await this.#running;
@@ -159,7 +159,7 @@ export class Lane<Item, Answer> {
     }
   }
 
-  /** Sends a batch until it is answered. Returns what could not be sent because the lane was halted. */
+  /** Sends a batch until it has a result. Returns the items that were not sent because the lane was halted. */
   async #deliver(batch: readonly Entry<Item, Answer>[]): Promise<readonly Entry<Item, Answer>[]> {
     const { send, onAttempt, onFenced } = this.#options;
     const sequence = this.#sequence + 1;
@@ -240,7 +240,7 @@ export class Lane<Item, Answer> {
     else entry.resolve(answer);
   }
 
-  /** One timer for all callers: they are as many as there are requests. */
+  /** One timer for all callers: there are as many as requests. */
   #watch(): ReturnType<typeof setInterval> {
     this.#silentMs = 0;
     const timer = setInterval(() => this.#look(), lookAfterMs);
@@ -249,8 +249,8 @@ export class Lane<Item, Answer> {
   }
 
   /**
-   * Fails callers only while the database does not respond: a long queue that moves is not an outage. Each check adds only its own
-   * interval, because after a busy moment of this process an answer may have arrived without being read.
+   * Fails callers only while the database does not respond: a long queue that moves is not an outage. Each check adds
+   * only its own interval, because after a busy moment of this process a reply may have arrived without being read.
    */
   #look(): void {
     this.#silentMs += lookAfterMs;

@@ -20,7 +20,7 @@ export type MoneyItem =
 
 export type MoneyResponse = HoldVerdict | EndResult;
 
-/** The number of a batch. A takeover has none: it changes nothing if it is repeated. */
+/** The number of a batch. A takeover has none: repeating it changes nothing. */
 export type BatchNumber = readonly [node: number, lane: number | null, sequence: number];
 
 export interface MoneyConnection {
@@ -39,8 +39,9 @@ interface Batch {
 }
 
 /**
- * One transaction of two round trips: the first locks and reads what the batch needs, the second writes what was decided. Ends holds
- * before opening others, so that these can use what was reserved. Waits for locked accounts up to `lockMs`.
+ * One transaction of two round trips: the first locks and reads the rows that the batch needs, the second writes the
+ * decisions. Ends holds before opening others, so that these can use the released amounts. Waits for locked accounts up
+ * to `lockMs`.
  */
 export async function sendMoney(
   { client, rules }: MoneyConnection,

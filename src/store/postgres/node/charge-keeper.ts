@@ -15,8 +15,8 @@ export interface LeftCharges {
 }
 
 /**
- * Keeps charges on this machine's disk until the database acknowledges them. A disk that cannot be written is
- * reported once; the charges then wait in memory alone.
+ * Keeps charges on this machine's disk until the database acknowledges them. A disk that cannot be written is reported
+ * once; the charges then wait only in memory.
  */
 export class ChargeKeeper {
   readonly #settings: Pick<NodeSettings, "dir" | "report">;

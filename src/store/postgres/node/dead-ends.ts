@@ -9,7 +9,10 @@ interface DeadHoldRow extends HoldRow {
   readonly atMs: number;
 }
 
-/** How some of the holds of dead nodes end. None if there are none, or only of accounts that are locked just now. */
+/**
+ * The ends of some holds of dead nodes. None if there are none, or only holds of accounts that are locked at the
+ * moment.
+ */
 export async function deadEnds(
   query: Query,
   rules: Pick<MoneyRules, "interrupt">,

@@ -106,7 +106,7 @@ export class NodeLife {
     );
   }
 
-  /** What is locked just now is left to another node. */
+  /** Ends this node. Holds of accounts that are locked at the moment are left for another node. */
   async leave(no: number): Promise<void> {
     if (await this.#isGone(no)) return;
     await this.clearDeadNodes(no);

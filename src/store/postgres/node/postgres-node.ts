@@ -37,7 +37,7 @@ const silentBeats = 5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const joinTimeoutMs = 10_000;
-/** How many reply times a clean stop waits for. Charges not acknowledged by then are in the file. */
+/** Number of reply times that a clean stop waits. Charges that are not acknowledged by then are in the file. */
 const answersAwaitedAtLeaving = 2.5;
 
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };

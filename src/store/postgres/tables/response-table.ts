@@ -5,7 +5,7 @@ import { storableJson } from "../text.ts";
 
 /** The responses that an Idempotency-Key replays, and those that a client continues. */
 
-/** Parts that are as old belong to responses that are gone, or never came. */
+/** Parts of this age belong to responses that are gone, or were never stored. */
 export async function pruneStoredResponses(query: Query, beforeMs: number, limit: number): Promise<number> {
   const [row] = await query<{ pruned: number }>(deleteOld, [beforeMs, limit]);
   return row?.pruned ?? 0;

@@ -16,8 +16,8 @@ const pauseMs = 20;
 const lookTimeoutMs = 100;
 
 /**
- * One gateway per data folder, because it decides balances in memory. The system releases the lock however the process
- * ends, so there are no stale locks. A restore takes it too, but only briefly, so this waits.
+ * Ensures one gateway per data folder, because it decides balances in memory. The system releases the lock however the
+ * process ends, so there are no stale locks. A restore takes it too, but only briefly, so this waits.
  */
 export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
   const startedMs = performance.now();

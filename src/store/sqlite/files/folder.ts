@@ -31,12 +31,18 @@ export function dataFolder(dir: string): DataFolder {
   };
 }
 
-/** The names in a folder; empty if it does not exist. With `lstatSync`, a link to a folder counts as none. */
+/**
+ * Creates the folder, readable by the owner only. SQLite gives its other files the permissions, and the owner, of the
+ * database.
+ */
 export function namesIn(dir: string, stat: typeof statSync = statSync): string[] {
   return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
 
-/** Readable by the owner only. SQLite gives its other files the permissions, and the owner, of the database. */
+/**
+ * Creates the folder, readable by the owner only. SQLite gives its other files the permissions, and the owner, of the
+ * database.
+ */
 export function createFolder({ dir, databaseFile }: DataFolder): void {
   const made = mkdirSync(dir, { recursive: true, mode: 0o700 });
   // SQLite syncs what is in the folder, but not the folder's own entry in its parent.

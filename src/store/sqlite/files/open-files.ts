@@ -48,7 +48,7 @@ export class OpenFiles {
     return this.#problem;
   }
 
-  /** Before a batch is written. The batch goes to the file that is still open; the next request is rejected. */
+  /** Called before a batch is written. The batch goes to the file that is still open; the next request is rejected. */
   lookBeforeBatch(): void {
     if (this.#problem === null && !this.#isInPlace(this.#folder.databaseFile)) this.look();
   }

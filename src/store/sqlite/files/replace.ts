@@ -41,9 +41,9 @@ export async function replaceDatabase(folder: DataFolder, kept: string): Promise
 const logSuffixes = ["-wal", "-journal"];
 
 /**
- * Writes the log into the database, deletes it, and locks out everybody else: in journal mode `delete` no other
- * process can still have the file open, and one that opens it now cannot write to it. Null if there is no database,
- * or if SQLite cannot repair it: then it is kept as it is.
+ * Writes the log into the database, deletes it, and locks out all other processes: in journal mode `delete` no other
+ * process can still have the file open, and one that opens it now cannot write to it. Null if there is no database, or
+ * if SQLite cannot repair it, which leaves it unchanged.
  */
 async function takeOutOfUse(file: string): Promise<Database | null> {
   if (!existsSync(file)) return null;

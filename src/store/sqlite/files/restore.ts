@@ -98,7 +98,7 @@ function verify(database: Database, file: string): void {
   rejectOtherSchema(database, file);
 }
 
-/** Where a database replaced at this time is kept. */
+/** The path of a database that was replaced at this time. */
 export function keptAs(dir: string, nowMs: number): string {
   return backupFile(dataFolder(dir), "replaced", nowMs);
 }

@@ -20,7 +20,7 @@ export function upgradeFormer(database: Database): void {
   database.run(definition("VIEW attempt_totals"));
 }
 
-/** As 001.sql creates it. */
+/** Its definition in 001.sql. */
 function definition(what: string): string {
   const from = first.indexOf(`CREATE ${what} `);
   return first.slice(from, first.indexOf(";\n", from));

@@ -1,4 +1,4 @@
-/** What the checkpoint thread is asked for. It answers with the log as it is then. */
+/** A request to the checkpoint thread, which replies with the current state of the log. */
 export type CheckpointStep =
   | { readonly kind: "open"; readonly file: string }
   /** Copies the log into the database. Others may write meanwhile. */

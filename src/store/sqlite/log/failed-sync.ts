@@ -17,7 +17,7 @@ const lockTimeoutMs = 10_000;
 const pauseMs = 20;
 const bytesPerWrite = 1024 * 1024;
 
-/** Records the newest acknowledged entry for the next process, as well as a failing disk allows. */
+/** Records the newest acknowledged entry for the next process, if the failing disk allows it. */
 export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: number): void {
   try {
     const descriptor = openSync(failedSyncFile, "w", 0o600);
@@ -38,9 +38,9 @@ export function hasFailedSync({ failedSyncFile }: DataFolder): boolean {
 }
 
 /**
- * Writes the log's bytes to the same place again, and syncs them. After a failed sync the system may hold what it could not
- * write as if it were on the disk, and the next sync reports success. If such a log were copied into the database, a power
- * cut would leave newer pages there than the log has, and the log would take back only some of them.
+ * Writes the log's bytes to the same place again, and syncs them. After a failed sync the system may treat unwritten
+ * data as if it were on the disk, and the next sync reports success. If such a log were copied into the database, a
+ * power cut would leave newer pages there than the log has, and the log would take back only some of them.
  */
 export function rewriteLog(database: Database): void {
   const rewrite = database.transaction(() => {

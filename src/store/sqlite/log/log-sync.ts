@@ -59,8 +59,8 @@ export class LogSync {
   }
 
   /**
-   * Like `sync`, for a caller that nothing else on the event loop waits behind. Syncs in place while the disk is
-   * fast, which saves the round trip to another thread (60 µs).
+   * Like `sync`, for a caller that nothing else on the event loop waits for. Syncs in place while the disk is fast,
+   * which saves the round trip to another thread (60 µs).
    */
   syncAlone(): Promise<void> | void {
     if (this.#running !== null || this.#quick < quickSyncs) return this.sync();

@@ -43,7 +43,7 @@ export class Fold {
   }
 }
 
-/** What an entry can be recognized by. */
+/** Identifies an entry. */
 const markOf = (id: string) =>
   `coalesce((SELECT id || ' ' || at_ms || ' ' || key_no || ' ' || amount || ' ' || coalesce(exchange_id, '') FROM ledger.entries WHERE id = ${id}), '')`;
 

@@ -1,7 +1,7 @@
 import type { SQLQueryBindings } from "bun:sqlite";
 import type { ComparedPrices, ComparisonQuery } from "../../reports.ts";
 
-/** The thread answers each message before it gets the next. */
+/** The thread replies to each message before it gets the next. */
 export type ReportQuestion =
   | { readonly kind: "open"; readonly dir: string }
   | { readonly kind: "rows"; readonly text: string; readonly parameters: readonly SQLQueryBindings[] }

@@ -128,7 +128,7 @@ export class CapWriter {
     this.#values = new ValueCapWriter(database);
   }
 
-  /** Before the first charge of a batch. */
+  /** Call before the first charge of a batch. */
   begin(): void {
     const found = this.#any.get();
     assert(found !== null, "the state has one row");

@@ -19,7 +19,7 @@ export class TurnWriter {
   readonly #addBytes: Statement;
   readonly #bytes: Statement<{ bytes: number }, [number]>;
   readonly #deleteOldest: Statement;
-  /** How many bytes each key of this batch may have. */
+  /** Maximum bytes of turns for each key of this batch. */
   readonly #limits = new Map<number, number>();
   /** No number is used twice while this process runs, even if the newest turn is deleted. */
   #lastNo: number;

@@ -46,7 +46,7 @@ export class ValueCapWriter {
     this.#turn = database.query(turnPeriod);
   }
 
-  /** Before the first charge of a batch, in its transaction. */
+  /** Call before the first charge of a batch, in its transaction. */
   begin(revision: number): void {
     if (revision === this.#revision) return;
     const caps = this.#select.all();
