@@ -1,9 +1,6 @@
 import type { AcknowledgedAlert } from "../store/alert-records.ts";
 
-/**
- * A condition that an operator should look at. The same list is shown, exported as metrics and, in part, sent as
- * alerts.
- */
+/** A condition that an operator should look at. The same list is shown, exported as metrics and, in part, sent as alerts. */
 export interface Alert {
   readonly kind: AlertKind;
   readonly subject: Subject;
@@ -92,7 +89,7 @@ interface AlertKindFacts {
 
 const below80 = ({ subject: { type, label }, kind }: Alert) =>
   `${type === "cap" ? "" : type === "key" ? "Key " : "Account "}${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
-const answersAgain = ({ subject }: Alert) => `Provider ${subject.label} responds again.`;
+const respondsAgain = ({ subject }: Alert) => `Provider ${subject.label} responds again.`;
 const checkProviders = () => "sluice models check";
 const showSubject = ({ subject: { type, id } }: Alert) =>
   `sluice ${type === "key" ? "keys" : type === "cap" ? "caps" : "accounts"} show ${id}`;
@@ -122,19 +119,19 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "critical",
     next: checkProviders,
     about: "A provider reports a billing problem.",
-    resolvedText: answersAgain,
+    resolvedText: respondsAgain,
   },
   provider_auth: {
     severity: "critical",
     next: checkProviders,
     about: "A provider rejects the gateway's credentials, or none are configured.",
-    resolvedText: answersAgain,
+    resolvedText: respondsAgain,
   },
   provider_failing: {
     severity: "critical",
     next: checkProviders,
     about: "Calls to a provider keep failing.",
-    resolvedText: answersAgain,
+    resolvedText: respondsAgain,
   },
   provider_slow: {
     severity: "warning",

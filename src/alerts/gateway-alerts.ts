@@ -92,9 +92,7 @@ function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
   return [...groups.values()].flatMap(alertOf);
 }
 
-/**
- * Longer than the alerts of a stopped gateway stay valid, so that a response after a restart resolves earlier alerts.
- */
+/** Longer than the alerts of a stopped gateway stay valid, so that a response after a restart resolves earlier alerts. */
 const recoveryPublishedForMs = 120_000;
 
 /** Published for the gateway that sends alerts, which otherwise cannot distinguish a recovery from a lost alert. */

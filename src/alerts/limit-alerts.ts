@@ -53,9 +53,7 @@ export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
   return found;
 }
 
-/**
- * When the limit is used up at the rate of the last days (at least one); null if nothing was used or nothing is left.
- */
+/** When the limit is used up at the rate of the last days (at least one); null if nothing was used or nothing is left. */
 function usedUpAt({ limit, used, recentlyUsed, createdAtMs }: DrawnBound, nowMs: number): number | null {
   if (recentlyUsed === 0 || used >= limit) return null;
   const countedSinceMs = Math.max(createdAtMs, (utcDay(nowMs) - 6) * msPerDay);

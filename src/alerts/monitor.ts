@@ -241,9 +241,7 @@ export class AlertMonitor {
     return isTooOld;
   }
 
-  /**
-   * While the store is unavailable the lead is unknown, so the last gateway that had it sends this alert from memory.
-   */
+  /** While the store is unavailable the lead is unknown, so the last gateway that had it sends this alert from memory. */
   #followStore(unavailable: Alert | null, hook: Hook | null): void {
     const before = this.#unavailable;
     const madeAtMs = this.#options.clock.wallMs();

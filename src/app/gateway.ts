@@ -46,7 +46,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     accounts: backend.accounts,
     claims: backend.claims,
     idOwners: services.idOwners,
-    lastOfSession: backend.store.lastOfSession,
+    lastRequestOfSession: backend.store.lastRequestOfSession,
     capReads: backend.store,
     playground: backend.store.admin.playground,
     labelValues: new LabelValues(),

@@ -37,7 +37,7 @@ export interface RunningGateway {
   /** Applies a new configuration as far as possible; requests in flight keep the old one. */
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
-  reportRefusedReload(reason: string): void;
+  reportRejectedReload(reason: string): void;
   /**
    * Waits for requests in flight, within the grace time. Ends the rest with in-band errors (settled) or 503, then closes.
    * Returns what could not be written to disk, as sentences; empty if nothing was lost.
@@ -124,7 +124,7 @@ async function assemble(
     generatedAdminToken: admin.generatedToken,
     trialEnded: admin.trialEnded,
     reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),
-    reportRefusedReload: (reason) =>
+    reportRejectedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     problem: () => backend.problem,

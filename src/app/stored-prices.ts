@@ -38,7 +38,7 @@ export interface PriceWatchOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-const lookEveryMs = 2_000;
+const pollEveryMs = 2_000;
 
 /** Reloads the configuration on each gateway of a store when its prices were changed. */
 export class PriceWatch {
@@ -56,7 +56,7 @@ export class PriceWatch {
     const { configOnDisk, store } = this.#options;
     // Without a database that others write, the operation that stores prices reloads them.
     if (configOnDisk !== undefined && store.nodes !== null)
-      this.#looking.start(lookEveryMs, () => this.#look());
+      this.#looking.start(pollEveryMs, () => this.#look());
   }
 
   stop(): void {

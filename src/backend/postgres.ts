@@ -105,9 +105,9 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
  * not a setting, because all nodes of a database must agree on it.
  */
 function nodeTiming(text = process.env["SLUICE_TEST_NODE_TIMING"]): NodeTiming {
-  const [leaseMs, graceMs, beatMs, answerMs] = (text ?? "").split(",").map(Number);
-  if (!leaseMs || !graceMs || !beatMs || !answerMs) return usualTiming;
-  return { leaseMs, graceMs, beatMs, answerMs };
+  const [leaseMs, graceMs, beatMs, replyMs] = (text ?? "").split(",").map(Number);
+  if (!leaseMs || !graceMs || !beatMs || !replyMs) return usualTiming;
+  return { leaseMs, graceMs, beatMs, replyMs };
 }
 
 /** Logs what happens to a node, and what it does for others. */

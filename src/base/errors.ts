@@ -104,9 +104,7 @@ export class GatewayError extends Error {
 /** A provider's own message is shorter. */
 const maxTextLength = 2400;
 
-/**
- * Shortens names and ids that come from the client, which may have megabytes. The advice is at the end of the message.
- */
+/** Shortens names and ids that come from the client, which may have megabytes. The advice is at the end of the message. */
 export function shortened(text: string): string {
   if (text.length <= maxTextLength) return text;
   const plain = text.replace(/\S{200,}/g, (word) => `${word.slice(0, 100)}…${word.slice(-3)}`);

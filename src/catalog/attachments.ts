@@ -60,10 +60,7 @@ function addressOf({ image_url: image, source }: JsonObject): string | null {
 const textUrl = /^data:(?:text\/|application\/(?:json|xml|yaml))[^,]*;base64,/i;
 const sniffedChars = 1400;
 
-/**
- * Whether a document is text, by all of its declared types and its first kilobyte. Then it has no more tokens than
- * bytes.
- */
+/** Whether a document is text, by all of its declared types and its first kilobyte. Then it has no more tokens than bytes. */
 function isTextDocument(block: JsonObject): boolean {
   const { source, file } = block;
   const holder = isObject(source) ? source : isObject(file) ? file : block;

@@ -19,19 +19,14 @@ const tokensPerTool = 12;
 /** Anthropic puts a system prompt of about this size in front of any tools. */
 const toolsPreamble = 350;
 
-/**
- * The usual tokens of an image, and the maximum: Claude reads up to 2576 pixels, and OpenAI all of them if requested.
- */
+/** The usual tokens of an image, and the maximum: Claude reads up to 2576 pixels, and OpenAI all of them if requested. */
 export const imageTokens = 1600;
 const maxImageTokens = 4800;
 const maxOriginalImageTokens = 12_000;
 /** A page of a document, as text and image together. The usual number of pages is derived from the size. */
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
-/**
- * The maximum that vendors accept: Google's limit of a thousand pages. The model's context window is nearly always
- * less.
- */
+/** The maximum that vendors accept: Google's limit of a thousand pages. The model's context window is nearly always less. */
 const maxDocumentTokens = 1000 * pageTokens;
 /** Sign, 21 digits in groups of three, point and exponent. */
 const maxNumberTokens = 12;

@@ -80,9 +80,7 @@ export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undef
   return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
 }
 
-/**
- * The price of a tier, or the default price if it has none. Several tiers together cost the highest rates among them.
- */
+/** The price of a tier, or the default price if it has none. Several tiers together cost the highest rates among them. */
 export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
   if (tiers.length === 0) return price;
   const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);

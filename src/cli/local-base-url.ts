@@ -8,9 +8,7 @@ export function localBaseUrl(env: Environment): string {
   return `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
 }
 
-/**
- * Parses OLLAMA_HOST as Ollama's client does: a host, a port, both, or a URL. A wildcard address means this machine.
- */
+/** Parses OLLAMA_HOST as Ollama's client does: a host, a port, both, or a URL. A wildcard address means this machine. */
 function addressOf(text: string): string {
   const address = text.trim().replace(/\/+$/, "") || "127.0.0.1";
   const url = URL.parse(

@@ -53,11 +53,11 @@ export async function rejectUnusable({ dir, cwd, create, writes }: FolderUse): P
 
 /** Creates the folder if it does not exist. With a lock, no gateway can start on it meanwhile. */
 export function openFolder(dir: string, terminal: Terminal, locks = false): Promise<Store> {
-  const onClosedToOthers = (file: string) =>
+  const onPermissionsRestricted = (file: string) =>
     terminal.note(`${file} was readable by other users; now only by its owner`);
   const onMigration = ({ from, to, copy }: Migration) =>
     terminal.note(`upgrading the database from schema ${from} to ${to}; a copy of the old one is in ${copy}`);
-  const callbacks = { onClosedToOthers, onMigration };
+  const callbacks = { onPermissionsRestricted, onMigration };
   return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", locks, ...callbacks }));
 }
 

@@ -22,7 +22,7 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
     terminal = { ...terminal, gateway };
     const program = buildProgram(terminal, json);
     program.hook("preAction", (_, command) => {
-      rejectElsewhere(command, gateway, terminal);
+      rejectRemote(command, gateway, terminal);
       if (isRemoteCapable(command)) called = gateway ?? gatewayInUse(terminal, command.opts<DataOptions>());
     });
     await program.parseAsync(expandHelpAliases(words, program), { from: "user" });
@@ -58,7 +58,7 @@ function takeGateway(argv: readonly string[]): AddressedWords {
 }
 
 /** Rejects commands that need this machine if a gateway elsewhere is selected. */
-function rejectElsewhere(command: Command, gateway: string | undefined, terminal: Terminal): void {
+function rejectRemote(command: Command, gateway: string | undefined, terminal: Terminal): void {
   if (isRemoteCapable(command)) return;
   const works = `\`${fullName(command)}\` works only on the gateway's own machine`;
   if (gateway !== undefined) throw new CommandError(`${works}; run it there, without --gateway`);

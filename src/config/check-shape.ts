@@ -48,14 +48,14 @@ function unknownName(error: ValueError): string {
     return "a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit";
   }
   const known = Object.keys(parent.properties ?? {});
-  const meant = namesElsewhere.get(name);
+  const meant = foreignNames.get(name);
   if (meant !== undefined && known.includes(meant)) return `unknown name, did you mean "${meant}"?`;
   const suggestion = didYouMean(name, known);
   return `unknown name${suggestion === "" ? sectionOf(name) : suggestion}`;
 }
 
 /** Other vendors' and gateways' names for our prices, for which no spelling is near enough. */
-const namesElsewhere: ReadonlyMap<string, string> = new Map([
+const foreignNames: ReadonlyMap<string, string> = new Map([
   ["cache_read", "cached_input"],
   ["cache_read_input", "cached_input"],
   ["input_cached", "cached_input"],

@@ -8,7 +8,7 @@ import type { Settings } from "./settings.ts";
 const { properties: sections } = configSchema;
 
 /** The options of a section that a reload does not apply. */
-function keptOptions(section: TSchema | undefined): [name: string, field: TSchema][] {
+function restartOptions(section: TSchema | undefined): [name: string, field: TSchema][] {
   const { properties = {} } = (section ?? {}) as Partial<TObject>;
   return Object.entries(properties).filter(([, field]) => (field as Marks)[needsRestart]);
 }
@@ -16,7 +16,7 @@ function keptOptions(section: TSchema | undefined): [name: string, field: TSchem
 /** Whether a change at this path of the file, such as `server` and `port`, is applied only by a restart. */
 export function takesRestart([section = "", name]: readonly string[]): boolean {
   const schema = Object.hasOwn(sections, section) ? sections[section as keyof typeof sections] : undefined;
-  return keptOptions(schema).some(([kept]) => kept === name);
+  return restartOptions(schema).some(([kept]) => kept === name);
 }
 
 export interface ReloadedSettings {
@@ -41,7 +41,7 @@ export function newSecretFiles(current: Settings, next: Settings): string[] {
 /** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): ReloadedSettings {
   const needsRestart = (["server", "admin", "store"] as const).flatMap((section) =>
-    keptOptions(sections[section])
+    restartOptions(sections[section])
       .filter(([name, field]) => {
         const setting = settingName(name, field);
         return !Bun.deepEquals(keptIn(current[section], setting), keptIn(next[section], setting));
@@ -73,7 +73,7 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
 }
 
 function keptOf<Section extends object>(section: keyof typeof sections, current: Section): Partial<Section> {
-  const kept = keptOptions(sections[section]).map(([name, field]) => settingName(name, field));
+  const kept = restartOptions(sections[section]).map(([name, field]) => settingName(name, field));
   // The cast holds because fields were only removed.
   return Object.fromEntries(
     Object.entries(current).filter(([name]) => kept.includes(name)),

@@ -19,7 +19,7 @@ interface OpenRecording {
 }
 
 /** The results of a recording that has ended. */
-interface MadeContent {
+interface BuiltContent {
   readonly row: ContentRow | null;
   readonly traced: TracedContent | null;
 }
@@ -68,7 +68,7 @@ export class Assembler {
     return { rows, traced, failed };
   }
 
-  #takeFrame({ kind, recording, part }: Frame): MadeContent | null {
+  #takeFrame({ kind, recording, part }: Frame): BuiltContent | null {
     if (kind === frameKinds.start) {
       this.#open.set(recording, begun(JSON.parse(part.toString()) as RecordingStart));
       return null;
@@ -89,7 +89,7 @@ export class Assembler {
     if (part.length > max) request.finish((body) => cleanBody(body, max, this.redactor));
   }
 
-  #made(open: OpenRecording, written: string): MadeContent {
+  #made(open: OpenRecording, written: string): BuiltContent {
     const end = readEnd(written, this.redactor);
     const { start, request, response, upstreamRequest, upstreamResponse } = open;
     const content = {

@@ -1,9 +1,7 @@
 import { isObject, type Json } from "../base/json.ts";
 import type { ContentDocument } from "./document.ts";
 
-/**
- * A turn of a conversation: the id of its own response, and of the response that it continues, if they were recorded.
- */
+/** A turn of a conversation: the id of its own response, and of the response that it continues, if they were recorded. */
 export interface RecordedTurn {
   readonly responseId: string | null;
   readonly previousResponseId: string | null;

@@ -49,10 +49,7 @@ function withEscaped(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))];
 }
 
-/**
- * A match begins at the first of several backslashes. Otherwise a text of backslashes would be scanned from each of
- * them.
- */
+/** A match begins at the first of several backslashes. Otherwise a text of backslashes would be scanned from each of them. */
 function withoutEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text

@@ -29,14 +29,14 @@ export interface CleanedText {
 }
 
 /** How and where content is stored. */
-export interface KeptContent {
+export interface ContentStorage {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
   readonly retention: Retention;
 }
 
 export type ToContentThread =
-  | { readonly type: "open"; readonly kept: KeptContent | null }
+  | { readonly type: "open"; readonly kept: ContentStorage | null }
   | { readonly type: "retention"; readonly retention: Retention }
   | { readonly type: "log"; readonly log: SentLog; readonly secrets: readonly string[] | null }
   | {

@@ -9,8 +9,8 @@ import { RowWriter } from "./row-writer.ts";
 import type {
   ArchiveCalls,
   CleanedText,
+  ContentStorage,
   FromContentThread,
-  KeptContent,
   Retention,
   ToContentThread,
 } from "./thread-messages.ts";
@@ -121,7 +121,7 @@ function say(message: FromContentThread): void {
   self.postMessage(message);
 }
 
-async function open(kept: KeptContent | null): Promise<ContentThread> {
+async function open(kept: ContentStorage | null): Promise<ContentThread> {
   if (kept === null) return new ContentThread(null, null, { keptMs: 0, maxBytes: 0 });
   const { location, key, retention } = kept;
   const onEncrypting = (done: number, all: number) => say({ type: "progress", done, all });

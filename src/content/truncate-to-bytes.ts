@@ -10,7 +10,7 @@ const mark = "…";
 /** Each cut serializes the whole value again. */
 const maxListCuts = 16;
 /** The shortest length that a string is cut to. */
-const minKeptChars = 16;
+const minRemainingChars = 16;
 
 /** The JSON text of a value, cut inside its long strings, and then in its lists, until it has no more than `max` bytes. */
 export function truncateToBytes(value: Json, max: number): TruncatedText {
@@ -20,7 +20,7 @@ export function truncateToBytes(value: Json, max: number): TruncatedText {
   let kept = value;
   let json = whole;
   for (let tries = 0; tries < 4 && Buffer.byteLength(json) > max; tries += 1) {
-    const limit = longestKept(kept, Buffer.byteLength(json) - max);
+    const limit = longestPrefix(kept, Buffer.byteLength(json) - max);
     kept = withShortStrings(kept, limit);
     json = JSON.stringify(kept);
   }
@@ -35,21 +35,21 @@ export function truncateToBytes(value: Json, max: number): TruncatedText {
 }
 
 /** The length to cut the longest strings to, so that at least `excess` bytes are removed. */
-function longestKept(value: Json, excess: number): number {
+function longestPrefix(value: Json, excess: number): number {
   const lengths: number[] = [];
-  visitStrings(value, (text) => void (text.length > minKeptChars && lengths.push(text.length)));
+  visitStrings(value, (text) => void (text.length > minRemainingChars && lengths.push(text.length)));
   lengths.sort((one, other) => other - one);
   let freed = 0;
   for (const [place, length] of lengths.entries()) {
-    const next = lengths[place + 1] ?? minKeptChars;
+    const next = lengths[place + 1] ?? minRemainingChars;
     const count = place + 1;
     const more = (length - next) * count;
     // Each cut string gets a mark of three bytes.
     if (freed + more >= excess + count * 3)
-      return Math.max(minKeptChars, Math.floor(length - (excess + count * 3 - freed) / count));
+      return Math.max(minRemainingChars, Math.floor(length - (excess + count * 3 - freed) / count));
     freed += more;
   }
-  return minKeptChars;
+  return minRemainingChars;
 }
 
 function visitStrings(value: Json | undefined, visit: (text: string) => void): void {

@@ -107,7 +107,7 @@ export class FeedSender {
   async #readState(): Promise<void> {
     const { clock, store } = this.#options;
     const push = await store.feed.push.state();
-    this.#state = push && { push, lag: await store.feed.lagBehind(push.throughId) };
+    this.#state = push && { push, lag: await store.feed.lagAfter(push.throughId) };
     this.#stateAtMs = clock.monotonicMs();
   }
 
@@ -161,7 +161,7 @@ export class FeedSender {
   async #next({ throughId: afterId }: Pick<FeedPush, "throughId">): Promise<PendingPost | null> {
     const { feed } = this.#options.store;
     // While nothing is written, this one query every second is all that the feed costs.
-    if ((await feed.lagBehind(afterId)).entries === 0) return null;
+    if ((await feed.lagAfter(afterId)).entries === 0) return null;
     const data = (await feed.entries(afterId, entriesPerPost)).map(feedDocument);
     const last = data.at(-1);
     if (last === undefined) return null;

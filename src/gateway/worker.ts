@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import { answerQuestions } from "../base/threads/asked-thread.ts";
+import { serveRequests } from "../base/threads/worker-thread.ts";
 import { FailedResponse } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
@@ -33,7 +33,7 @@ const jobs = [
 /** The gateway sends each job with the input that it declares. */
 const byName = new Map(jobs.map((job) => [job.name, job as Job<unknown, unknown>]));
 
-answerQuestions(
+serveRequests(
   ({ name, input }: JobMessage): DoneMessage => {
     try {
       return { result: byName.get(name)?.run(input) };

@@ -44,9 +44,7 @@ interface RequestOrigin {
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 
-/**
- * Generation requests disable it for themselves, since a provider may take long to respond. The admin API extends it.
- */
+/** Generation requests disable it for themselves, since a provider may take long to respond. The admin API extends it. */
 const idleTimeoutSeconds = 30;
 
 /**

@@ -29,7 +29,7 @@ export class Idempotency extends StoredResponses implements Claims {
     const claim = { ...request, lookup: found.promise, isRunning: false };
     this.#claims.set(name, claim);
     try {
-      const response = await this.store.findStoredResponse(request, this.oldestKeptMs(), reserve);
+      const response = await this.store.findStoredResponse(request, this.oldestStoredMs(), reserve);
       if (response === null) await this.kept.read(request.keyId);
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };

@@ -1,6 +1,6 @@
 import { newId } from "../base/id.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
-import type { KeptBytes } from "./kept-bytes.ts";
+import type { StoredBytes } from "./stored-bytes.ts";
 
 type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "bodyHash">;
 
@@ -25,7 +25,7 @@ export function wasNotKept({ status }: StoredResponse): boolean {
 
 interface RecordingTerms {
   readonly store: Store;
-  readonly kept: Pick<KeptBytes, "take" | "end">;
+  readonly kept: Pick<StoredBytes, "take" | "end">;
   /** The key's whole storage allowance. */
   readonly maxBytes: number;
   nowMs(): number;

@@ -28,7 +28,7 @@ export class SharedClaims extends StoredResponses implements Claims {
   }
 
   async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
-    const notBeforeMs = this.oldestKeptMs();
+    const notBeforeMs = this.oldestStoredMs();
     const [verdict] = await Promise.all([
       this.#requestClaim(request, notBeforeMs),
       // If this fails, only the bytes of this node count.

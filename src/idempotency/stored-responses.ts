@@ -3,13 +3,13 @@ import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
 import type { Claim, ClaimResult } from "./claims.ts";
 import { notKept } from "./errors.ts";
-import { KeptBytes } from "./kept-bytes.ts";
 import { ResponseRecorder, wasNotKept } from "./recorder.ts";
+import { StoredBytes } from "./stored-bytes.ts";
 
 const keptForMs = msPerDay;
 const prunedAtOnce = 200;
 
-const uncounted: Pick<KeptBytes, "take" | "end"> = { take: () => true, end: () => {} };
+const uncounted: Pick<StoredBytes, "take" | "end"> = { take: () => true, end: () => {} };
 
 /**
  * How long responses are stored for replay. A jump of the clock must not expire a response, or its retry would be
@@ -19,7 +19,7 @@ const uncounted: Pick<KeptBytes, "take" | "end"> = { take: () => true, end: () =
 export abstract class StoredResponses {
   protected readonly store: Store;
   protected readonly clock: Clock;
-  protected readonly kept: KeptBytes;
+  protected readonly kept: StoredBytes;
   /** Both clocks at the start: they show how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
@@ -27,7 +27,7 @@ export abstract class StoredResponses {
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.store = store;
     this.clock = clock;
-    this.kept = new KeptBytes(store, clock);
+    this.kept = new StoredBytes(store, clock);
     this.#startWallMs = clock.wallMs();
     this.#startMonotonicMs = clock.monotonicMs();
   }
@@ -56,14 +56,14 @@ export abstract class StoredResponses {
   /** Deletes responses older than a day, a few per transaction. Returns how many. */
   async prune(): Promise<number> {
     for (let pruned = 0; ; ) {
-      const gone = await this.store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
+      const gone = await this.store.pruneStoredResponses(this.oldestStoredMs(), prunedAtOnce);
       pruned += gone;
       if (gone === 0) return pruned;
       await nextLoopIteration();
     }
   }
 
-  oldestKeptMs(): number {
+  oldestStoredMs(): number {
     return Math.floor(Math.min(this.clock.wallMs(), this.#passedWallMs())) - keptForMs;
   }
 

@@ -47,7 +47,7 @@ export class Hold implements HeldFor {
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
   /** It has progress that was not journaled yet. */
-  hasNews = false;
+  hasUnjournaledProgress = false;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
 
@@ -103,10 +103,10 @@ export class Hold implements HeldFor {
 }
 
 /** A usage record passed to the ledger, which fills in the amount charged. */
-export interface RecordInMaking extends UsageRecord {
+export interface PendingRecord extends UsageRecord {
   costNano: number;
 }
 
 export interface Settlement extends ChargedOutcome {
-  readonly record: RecordInMaking | null;
+  readonly record: PendingRecord | null;
 }

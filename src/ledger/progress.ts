@@ -27,8 +27,8 @@ export class ProgressNotes {
   /** Cheap enough for every chunk of a stream. */
   take(hold: Hold, soFar: PricedCharge): void {
     if (!hold.progress(soFar)) return;
-    if (!hold.hasNews) this.#unknown.push(hold);
-    hold.hasNews = true;
+    if (!hold.hasUnjournaledProgress) this.#unknown.push(hold);
+    hold.hasUnjournaledProgress = true;
     this.#timer ??= this.#later();
   }
 
@@ -42,7 +42,7 @@ export class ProgressNotes {
     this.#unknown = open.filter((hold) => !isDue(hold));
     for (const hold of due) {
       hold.journaledAtMs = nowMs;
-      hold.hasNews = false;
+      hold.hasUnjournaledProgress = false;
     }
     if (due.length > 0) this.#options.journal(due);
   }

@@ -1,6 +1,6 @@
 import type { KeyMode } from "../base/key-attributes.ts";
 import type { StepDown } from "../base/money/bound.ts";
-import { type CallerLabels, type KeptLabels, readLabels, tagPrefix } from "../base/requests/labels.ts";
+import { type CallerLabels, readLabels, type StoredLabels, tagPrefix } from "../base/requests/labels.ts";
 import type { CapTotals, ValueCapRecord, ValueRaise, ValueTotals } from "../store/store.ts";
 import { Cap, type CapGroup, type CountedModels, coversCounted, type LabelledItem } from "./cap.ts";
 
@@ -236,7 +236,7 @@ export class ValueCaps {
   }
 
   /** In the order of their bounds. */
-  #applying(item: ValuedItem, mode: KeyMode, labels: KeptLabels): readonly ValueCap[] {
+  #applying(item: ValuedItem, mode: KeyMode, labels: StoredLabels): readonly ValueCap[] {
     const models = { model: item.model, fallbackFrom: labels.fallbackFrom };
     const applies = (cap: ValueCap) =>
       isWithin(cap.record, item.keyId, item.accountId) && cap.covers(mode, models);
@@ -245,7 +245,7 @@ export class ValueCaps {
     return fixed.length === 0 ? each : inOrder([...each, ...fixed]);
   }
 
-  #fixedOf(labels: KeptLabels): readonly ValueCap[] {
+  #fixedOf(labels: StoredLabels): readonly ValueCap[] {
     const found: ValueCap[] = [];
     for (const [label, byValue] of this.#fixed) found.push(...(byValue.get(labelValue(label, labels)) ?? []));
     return found;

@@ -10,7 +10,7 @@ export interface FeedRecords {
   /** The id after which the entries of this time and later begin. */
   placeBefore(sinceMs: number): Promise<number>;
   /** Number and age of the entries after this one. */
-  lagBehind(id: number): Promise<FeedLag>;
+  lagAfter(id: number): Promise<FeedLag>;
   readonly push: FeedPushRecords;
 }
 

@@ -18,10 +18,10 @@ export interface NodeTiming {
   readonly graceMs: number;
   readonly beatMs: number;
   /** After this time a connection counts as dead, and the same batch is sent again on a new one. */
-  readonly answerMs: number;
+  readonly replyMs: number;
 }
 
-export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, answerMs: 4_000 };
+export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, replyMs: 4_000 };
 
 /** Events for the log, with the field names used there. */
 export type NodeEvent =

@@ -159,7 +159,8 @@ export function queriedStore(
     recordAdjustment: (adjustment) =>
       changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
 
-    lastOfSession: (keyId, session, sinceMs) => entries.lastOfSession(read, keyId, session, sinceMs),
+    lastRequestOfSession: (keyId, session, sinceMs) =>
+      entries.lastRequestOfSession(read, keyId, session, sinceMs),
     retryBytes: (keyId) => retryBytes(read, keyId),
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),

@@ -1,6 +1,6 @@
 import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 import type { TpmLimit } from "../base/models/tpm-limit.ts";
-import type { KeptRates, Quantities } from "../base/money/rates.ts";
+import type { Quantities, StoredRates } from "../base/money/rates.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { ContentLevel } from "../base/requests/content-level.ts";
 import type { Tags } from "../base/requests/labels.ts";
@@ -159,7 +159,7 @@ export interface HoldProgress extends HeldFor {
   /** The charge if no more output follows: nano-credits or tokens. */
   readonly chargeSoFar: number;
   /** The rates and quantities it is computed from; null if an earlier release journaled it. */
-  readonly rates: KeptRates | null;
+  readonly rates: StoredRates | null;
   readonly quantities: Quantities | null;
   /** The deployment that produces it; null if an earlier release journaled it. */
   readonly served: AttemptTarget | null;
@@ -177,7 +177,7 @@ export interface ChargeEntry extends HeldFor {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   /** The rates for computing the cost, paid or not; null if an earlier release journaled it. */
-  readonly rates: KeptRates | null;
+  readonly rates: StoredRates | null;
   readonly quantities: Quantities | null;
   /** Empty after a crash: it is not journaled. */
   readonly provider: string;
@@ -189,7 +189,7 @@ export interface ChargeEntry extends HeldFor {
 export interface PricedCharge {
   /** Nano-credits, or tokens for token-budget keys. */
   readonly cost: number;
-  readonly rates: KeptRates;
+  readonly rates: StoredRates;
   readonly quantities: Quantities;
   /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
@@ -222,9 +222,7 @@ export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
   readonly provider: string;
 }
 
-/**
- * A charge's stored outcome. Rates and quantities are null if an earlier release journaled what a crash interrupted.
- */
+/** A charge's stored outcome. Rates and quantities are null if an earlier release journaled what a crash interrupted. */
 export type JournaledOutcome = Omit<ChargedOutcome, "rates" | "quantities"> &
   Pick<ChargeEntry, "rates" | "quantities">;
 
@@ -277,9 +275,7 @@ export interface IssuedIds {
   readonly credential: string | null;
   /** The keys for finding the ids: the ids themselves, or digests of unusual ones. */
   readonly idKeys: readonly string[];
-  /**
-   * The input and output of that response: a request that continues from one of the ids begins with this many tokens.
-   */
+  /** The input and output of that response: a request that continues from one of the ids begins with this many tokens. */
   readonly tokens: number;
   readonly atMs: number;
 }

@@ -1,6 +1,6 @@
 import type { ChargedUnits, Rates } from "../base/money/rates.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
-import type { KeptLabels } from "../base/requests/labels.ts";
+import type { StoredLabels } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AttemptSums, Entry, EntryKind, OutcomeRecord, RequestOutcome } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";
@@ -167,7 +167,7 @@ export interface ListedExchange extends Omit<OutcomeRecord, "atMs" | "attemptDet
   /** The charge, in the unit of the key's mode. */
   readonly charged: number;
   readonly listCostNano: number | null;
-  readonly labels: KeptLabels;
+  readonly labels: StoredLabels;
 }
 
 export interface FiledExchange {

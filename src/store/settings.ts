@@ -31,7 +31,7 @@ export interface StoreSettings {
   /** Maximum length of SQLite's log, in pages, before it is copied into the database. */
   readonly maxLogPages?: number;
   /** Called for each file whose permissions were too open. */
-  readonly onClosedToOthers?: (file: string) => void;
+  readonly onPermissionsRestricted?: (file: string) => void;
   /** Called before the schema of a database with data is upgraded, which may take long. */
   readonly onMigration?: (migration: Migration) => void;
 }

@@ -43,7 +43,7 @@ export interface RefreshState {
   readonly refreshHash: string;
   /** The previous refresh token, and its response, encrypted; null before the first refresh. */
   readonly formerHash: string | null;
-  readonly formerAnswer: string | null;
+  readonly formerResponse: string | null;
 }
 
 export interface RefreshableSignIn extends SignIn, RefreshState {}

@@ -128,7 +128,7 @@ export interface Store extends ValueCapStore {
   changesSince(revision: number): Promise<Changes>;
 
   /** The key's latest charge of a session that the client named, among its last thousand, unless it is older than `sinceMs`. */
-  lastOfSession(keyId: string, session: string, sinceMs: number): Promise<SessionCharge | null>;
+  lastRequestOfSession(keyId: string, session: string, sinceMs: number): Promise<SessionCharge | null>;
 
   /** Ignores responses stored before `notBeforeMs`, which may not be pruned yet. */
   findStoredResponse(

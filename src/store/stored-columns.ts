@@ -1,9 +1,9 @@
 import {
   cacheSavingsNano,
-  type KeptRates,
   type Quantities,
   type Rates,
   readRates,
+  type StoredRates,
 } from "../base/money/rates.ts";
 import type { Usage } from "../base/usage/usage.ts";
 
@@ -13,7 +13,7 @@ type PlainUsage = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteT
 /** The column's value: JSON, or null if the usage record implies the quantities, as for nearly all charges. */
 export function quantitiesColumn(quantities: Quantities | null, usage: PlainUsage | null): string | null {
   if (quantities === null) return null;
-  return usage !== null && saysTheSame(usage, quantities) ? null : JSON.stringify(quantities);
+  return usage !== null && isSameStatement(usage, quantities) ? null : JSON.stringify(quantities);
 }
 
 /** Reads the column's value. `usage` is null without a usage record. */
@@ -29,7 +29,7 @@ export function quantitiesOf(column: string | null, usage: PlainUsage | null): Q
   };
 }
 
-function saysTheSame(usage: PlainUsage, quantities: Quantities): boolean {
+function isSameStatement(usage: PlainUsage, quantities: Quantities): boolean {
   for (const name in quantities) {
     if (name !== "input" && name !== "cached_input" && name !== "cache_write" && name !== "output")
       return false;
@@ -47,7 +47,7 @@ const maxKnownRates = 1000;
 const knownRates = new Map<number, Rates>();
 
 /** The amount that caching saved; null if nothing was cached. */
-export function savingsColumn(rates: KeptRates | null, quantities: Quantities | null): number | null {
+export function savingsColumn(rates: StoredRates | null, quantities: Quantities | null): number | null {
   if (rates === null || quantities === null) return null;
   for (const name in quantities) {
     if (name.includes("cache")) return cacheSavingsNano(ratesOf(rates), quantities);
@@ -55,7 +55,7 @@ export function savingsColumn(rates: KeptRates | null, quantities: Quantities | 
   return null;
 }
 
-function ratesOf({ id, text }: KeptRates): Rates {
+function ratesOf({ id, text }: StoredRates): Rates {
   const known = knownRates.get(id);
   if (known !== undefined) return known;
   const rates = readRates(text);

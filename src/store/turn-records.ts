@@ -16,10 +16,7 @@ export interface TurnRecord {
   readonly bytes: number;
   /** The keys for finding its items: their ids, or digests of long ones. */
   readonly items: readonly string[];
-  /**
-   * The gateway's form of it, perhaps encrypted; with a `recording`, only the part that follows the parts written
-   * ahead.
-   */
+  /** The gateway's form of it, perhaps encrypted; with a `recording`, only the part that follows the parts written ahead. */
   readonly body: Uint8Array;
   /** The verbatim request, if the body is the verbatim response. */
   readonly request?: Uint8Array | undefined;

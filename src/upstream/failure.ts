@@ -32,7 +32,7 @@ export interface Failure {
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly providerMessage: string | null;
   /** Whether another deployment may succeed. */
-  readonly mayTryOthers: boolean;
+  readonly mayTryOtherDeployments: boolean;
   /** Can be retried at the same deployment after a delay. */
   readonly mayRetry: boolean;
   /** UsageEvidence about the deployment's health; null if the request is at fault, or the client has disconnected. */
@@ -53,7 +53,7 @@ export interface Failure {
 
 const neverRetried = {
   providerMessage: null,
-  mayTryOthers: false,
+  mayTryOtherDeployments: false,
   mayRetry: false,
   evidence: null,
   coolDownMs: null,
@@ -63,7 +63,7 @@ const neverRetried = {
   hasExpired: false,
   alarm: false,
 } as const;
-const tryOthers = { ...neverRetried, mayTryOthers: true, evidence: "provider" } as const;
+const tryOthers = { ...neverRetried, mayTryOtherDeployments: true, evidence: "provider" } as const;
 
 /** No connection: refused, unknown host, failed TLS handshake, timeout. Nothing was sent, so nothing is billed. */
 export function unreachable(cause: unknown): Failure {
@@ -142,7 +142,7 @@ export function errorIn200(body: JsonObject, upstreamDialect: ProviderDialectNam
     return {
       ...failure,
       error: new FailedResponse(error, reported.usage, reported.extras),
-      mayTryOthers: false,
+      mayTryOtherDeployments: false,
     };
   }
   if (isUnpaid(providerError)) return { ...failure, kind: "billing", keyProblem: "rejected", alarm: true };
@@ -167,7 +167,7 @@ export function failedResponseFailure(error: GatewayError): Failure {
     providerMessage: error.message,
     evidence: null,
   } as const;
-  return isBilled(error) ? { ...failure, mayTryOthers: false } : { ...failure, mayRetry: true };
+  return isBilled(error) ? { ...failure, mayTryOtherDeployments: false } : { ...failure, mayRetry: true };
 }
 
 /** The client disconnected, or the gateway ended the exchange, before the response. */
@@ -201,7 +201,7 @@ export function errorStatus(
   return {
     ...failure,
     error,
-    mayTryOthers: false,
+    mayTryOtherDeployments: false,
     mayRetry: false,
     rejectsSignatures: false,
     hasExpired: false,

@@ -57,9 +57,7 @@ export interface Vendor {
   /** Fields that the provider's settings add to every translated request. */
   requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;
-  /**
-   * The formats of metered requests that a model accepts; a route has one or none of them. Absent if there are none.
-   */
+  /** The formats of metered requests that a model accepts; a route has one or none of them. Absent if there are none. */
   meteredFormats?(name: string, settings: ProviderSettings): readonly string[];
   /**
    * Changes to bodies of a dialect. Null if the vendor accepts them unchanged with these settings: they are not even

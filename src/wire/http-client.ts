@@ -24,9 +24,7 @@ export type Dial = (address: ServerAddress, connection: Connection) => Promise<u
 /** Idle connections close after two to three sweeps. Most servers close them after a minute, so we are usually first. */
 const defaultSweepMs = 15_000;
 const maxIdleSweeps = 2;
-/**
- * Maximum idle connections of all callers together; each caller has its own. An idle TLS connection takes about 40 KB.
- */
+/** Maximum idle connections of all callers together; each caller has its own. An idle TLS connection takes about 40 KB. */
 const defaultMaxIdle = 1024;
 
 export interface HttpClientOptions {

@@ -390,8 +390,8 @@ onBothStores(models, (world) => {
     expect(await ask(world(), who, body(), { "x-session-id": "s2" })).toMatchObject({ served: "small" });
     expect(await ask(world(), who)).toMatchObject({ served: "small" });
     const { store, gateway } = world().running;
-    const old = store.lastOfSession(who.key.id, "s1", Date.now() + 1);
-    expect([await store.lastOfSession(who.key.id, "s1", Date.now() - 60_000), await old]).toEqual([
+    const old = store.lastRequestOfSession(who.key.id, "s1", Date.now() + 1);
+    expect([await store.lastRequestOfSession(who.key.id, "s1", Date.now() - 60_000), await old]).toEqual([
       { model: "big", cachedInputTokens: 4 },
       null,
     ]);

@@ -17,7 +17,7 @@ function failure(message: string, changes: Partial<Failure> = {}): Failure {
     error: new GatewayError("provider_unavailable", message),
     kind: "status_500",
     providerMessage: null,
-    mayTryOthers: true,
+    mayTryOtherDeployments: true,
     mayRetry: false,
     evidence: null,
     coolDownMs: null,
@@ -38,7 +38,7 @@ test("of several failures the client is told the first overload, because it says
   state.attemptFailed(candidate("three"), failure("overloaded later", { coolDownMs: 9_000 }), 429, 1);
   state.attemptFailed(candidate("three"), failure("broken again"), 500, 1);
   expect(state.error().message).toBe("overloaded");
-  state.attemptFailed(candidate("three"), failure("your fault", { mayTryOthers: false }), 400, 1);
+  state.attemptFailed(candidate("three"), failure("your fault", { mayTryOtherDeployments: false }), 400, 1);
   expect(state.error().message).toBe("your fault");
 });
 

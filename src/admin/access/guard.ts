@@ -274,9 +274,7 @@ export function endedSessionCookies(isSecure: boolean): string[] {
   return cookieTexts("", 0, isSecure);
 }
 
-/**
- * Two cookies, one for the dashboard and one for the self-service page, so that the clients' API never gets a session.
- */
+/** Two cookies, one for the dashboard and one for the self-service page, so that the clients' API never gets a session. */
 function cookieTexts(value: string, maxAge: number, isSecure: boolean): string[] {
   const secure = isSecure ? "; Secure" : "";
   return ["/admin", "/usage"].map(

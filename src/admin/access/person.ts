@@ -27,10 +27,7 @@ export function rolesOf(
   return held;
 }
 
-/**
- * A person's names as configuration lists spell them. Null for people who chose a name that reads like a group or a
- * role.
- */
+/** A person's names as configuration lists spell them. Null for people who chose a name that reads like a group or a role. */
 function namesOf({ user, groups }: Person): ReadonlySet<string> | null {
   const name = asCompared(user);
   if (name.startsWith(groupMark) || name.startsWith(roleMark)) return null;

@@ -19,9 +19,7 @@ import { allAccounts } from "./accounts.ts";
 import type { AccountView } from "./schema.ts";
 
 const accountsPerRead = 50;
-/**
- * Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 5 ms.
- */
+/** Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 5 ms. */
 const keysWithAccount = 5;
 const keysPerRead = 500;
 

@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
-import { labelText } from "../../base/requests/kept-labels.ts";
 import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
+import { labelText } from "../../base/requests/stored-labels.ts";
 import { plural } from "../../base/text/plural.ts";
 import { maxCountedValues } from "../../ledger/value-caps.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";

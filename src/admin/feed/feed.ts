@@ -42,7 +42,7 @@ export async function verifyFeed(
 export async function pushOf({ store }: OperationContext): Promise<PushView> {
   const push = await store.feed.push.state();
   const last = push && (await store.feed.entry(push.throughId));
-  const lag = await store.feed.lagBehind(push?.throughId ?? 0);
+  const lag = await store.feed.lagAfter(push?.throughId ?? 0);
   return {
     state: stateOf(push),
     through: last && cursorOf(last),

@@ -31,9 +31,7 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
 
 type SharedBody = Pick<KeyChangesBody, "tags" | "tpm_limits">;
 
-/**
- * Attributes that keys and accounts share. An empty list or object removes the value; undefined leaves it unchanged.
- */
+/** Attributes that keys and accounts share. An empty list or object removes the value; undefined leaves it unchanged. */
 export function sharedFromBody({
   tags,
   tpm_limits: limits,

@@ -5,9 +5,7 @@ import { iso } from "../moments.ts";
 import type { TailView } from "../requests/schema.ts";
 
 const remembered = 50;
-/**
- * Records are written before a request's total duration is known, so the durations of the last requests are kept here.
- */
+/** Records are written before a request's total duration is known, so the durations of the last requests are kept here. */
 const maxTimed = 1_000;
 
 type Listener = (line: TailView) => void;

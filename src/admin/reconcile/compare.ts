@@ -39,10 +39,7 @@ interface Side {
   readonly attempts: AttemptSums[];
 }
 
-/**
- * Compares both sides: rows by day, and by model within a day. `onRows` is first called with their number, and may
- * throw.
- */
+/** Compares both sides: rows by day, and by model within a day. `onRows` is first called with their number, and may throw. */
 export function compare(
   { bill, attempts, tolerance }: ComparedSides,
   onRows: (count: number) => void = () => {},

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
-import { AskedThread } from "../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
+import { WorkerThread } from "../../base/threads/worker-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { invalidInput, OperationError } from "../context.ts";
@@ -36,10 +36,10 @@ export interface ReconcileResult extends ComparisonResult {
  */
 export class ReconcileThread {
   readonly #gate = new Gate(gateOptions);
-  readonly #thread: AskedThread<ReconcileMessage, ReconcileReply>;
+  readonly #thread: WorkerThread<ReconcileMessage, ReconcileReply>;
 
   constructor(start = () => startThread(source, { smol: true })) {
-    this.#thread = new AskedThread({ start, lost: busy });
+    this.#thread = new WorkerThread({ start, lost: busy });
   }
 
   async reconcile(bill: ReportedSide): Promise<ReconcileResult> {

@@ -1,4 +1,4 @@
-import { answerQuestions } from "../../base/threads/asked-thread.ts";
+import { serveRequests } from "../../base/threads/worker-thread.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { expectedError } from "../formats/admin-error.ts";
 import { checkedBytes } from "../routes/check.ts";
@@ -19,7 +19,7 @@ let request: ReconciliationRequest | null = null;
 let attempts: AttemptSums[] = [];
 
 /** One reconciliation at a time; each begins with its body. */
-answerQuestions(replyTo, { collects: true });
+serveRequests(replyTo, { collects: true });
 
 function replyTo(message: ReconcileMessage): ReconcileReply {
   try {

@@ -49,9 +49,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
   }
 }
 
-/**
- * Everything in a query is text; numbers are converted before the check. The URL's host may be missing or invalid.
- */
+/** Everything in a query is text; numbers are converted before the check. The URL's host may be missing or invalid. */
 export function checkedQuery(schema: TObject | undefined, url: string): unknown {
   if (schema === undefined) return {};
   const start = url.indexOf("?");

@@ -1,10 +1,7 @@
 import { CannotListen, listenAddress, openPort } from "../../base/system/open-port.ts";
 import { type MetricsSource, metricsResponse } from "./metrics-response.ts";
 
-/**
- * `admin.metrics_listen`: serves only the metrics, without authentication. Bind it where only the collector can
- * reach it.
- */
+/** `admin.metrics_listen`: serves only the metrics, without authentication. Bind it where only the collector can reach it. */
 function listenForMetrics(address: string, source: MetricsSource) {
   // The port is never shared: the collector would read figures of different processes in turn.
   return openPort(listenAddress(address, "admin.metrics_listen"), (options) =>

@@ -3,7 +3,7 @@ import { maintainFolder } from "../../store/open.ts";
 import { type RestoreResult, StoreError } from "../../store/store.ts";
 import { OperationError } from "../context.ts";
 
-const lookEveryMs = 100;
+const pollEveryMs = 100;
 
 interface RestoreRequest {
   readonly dir: string;
@@ -30,7 +30,7 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   await folder.stageRestore(file, nowMs);
   request.onWaiting();
   const untilMs = clock.monotonicMs() + request.timeoutMs;
-  while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
+  while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(pollEveryMs);
   if (folder.hasStagedRestore()) {
     throw new OperationError(
       "gateway_busy",

@@ -3,7 +3,7 @@ const batchThreshold = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
 const averagedTurns = 8;
 /** Without a crowd, every 64th item is processed as a batch, to see whether a crowd has formed. */
-const itemsBetweenLooks = 64;
+const itemsBetweenChecks = 64;
 
 /** Every batch of the process. */
 const batches: { readonly addedCount: number; readonly handledCount: number }[] = [];
@@ -29,7 +29,7 @@ export class LoopBatch<Item> {
   #waiting: Item[] = [];
   /** Moving average of items per batched turn. */
   #itemsPerTurn = 0;
-  #itemsUntilLook = itemsBetweenLooks;
+  #itemsUntilLook = itemsBetweenChecks;
   #addedCount = 0;
 
   constructor(handle: (item: Item, handledTogether: number) => void) {
@@ -52,7 +52,7 @@ export class LoopBatch<Item> {
     if (this.#isCrowd || this.#waiting.length > 0) return true;
     this.#itemsUntilLook -= 1;
     if (this.#itemsUntilLook > 0) return false;
-    this.#itemsUntilLook = itemsBetweenLooks;
+    this.#itemsUntilLook = itemsBetweenChecks;
     return true;
   }
 

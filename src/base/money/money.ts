@@ -10,14 +10,10 @@ export const nanoPerCredit = 1_000_000_000;
 /** Maximum balance of an account: amounts of nano-credits are exact in a double up to 9 million credits. */
 export const maxCredits = 4_000_000;
 
-/**
- * Maximum debt of a postpaid account, for the same reason. A request that could exceed it is rejected before it runs.
- */
+/** Maximum debt of a postpaid account, for the same reason. A request that could exceed it is rejected before it runs. */
 export const maxDebtNano = maxCredits * nanoPerCredit;
 
-/**
- * Maximum credit that an account can receive in its lifetime. Totals of that size still fit the database's integers.
- */
+/** Maximum credit that an account can receive in its lifetime. Totals of that size still fit the database's integers. */
 export const maxLifetimeCredits = 1_000_000_000;
 
 /**
@@ -92,9 +88,7 @@ export function usdFromNano(nano: number, microUsdPerCredit: number): number {
   return nearest((BigInt(nano) * BigInt(microUsdPerCredit)) / 1_000_000n, 9);
 }
 
-/**
- * A whole number of units with `decimals` decimals. Parsing it as text rounds once; adding its parts would round twice.
- */
+/** A whole number of units with `decimals` decimals. Parsing it as text rounds once; adding its parts would round twice. */
 function nearest(value: bigint, decimals: number): number {
   return Number(`${value}e-${decimals}`);
 }

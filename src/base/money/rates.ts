@@ -7,14 +7,14 @@ import { nanoFromPicoUsd } from "./money.ts";
 export type Quantities = Readonly<Record<string, number>>;
 
 /** The stored form of rates, shared by all charges with the same rates. */
-export interface KeptRates {
+export interface StoredRates {
   /** A digest of the text, so that every store gives the same rates the same id. */
   readonly id: number;
   readonly text: string;
 }
 
 /** Everything that determines a price except the quantities. Immutable. */
-export interface Rates extends KeptRates {
+export interface Rates extends StoredRates {
   readonly microUsdPerCredit: number;
   /** Whole pico-USD for one of each thing; what is not named costs nothing. */
   readonly picoUsd: Readonly<Record<string, number>>;
@@ -41,7 +41,7 @@ export function makeRates({
   owedPicoUsd = null,
   tiers,
   inputAbove,
-}: Omit<Rates, keyof KeptRates | "owedPicoUsd"> & Partial<Pick<Rates, "owedPicoUsd">>): Rates {
+}: Omit<Rates, keyof StoredRates | "owedPicoUsd"> & Partial<Pick<Rates, "owedPicoUsd">>): Rates {
   const kept: RatesText = {
     micro_usd_per_credit: microUsdPerCredit,
     pico_usd: picoUsd,
@@ -149,9 +149,7 @@ export function outputTokensOf(quantities: Quantities): number {
 
 const cacheNames = /(^|\/)(?:cached_input|cache_write(?:_1h)?)$/;
 
-/**
- * The additional cost if no input had been read from a cache or written to one; below 0 if it would have been cheaper.
- */
+/** The additional cost if no input had been read from a cache or written to one; below 0 if it would have been cheaper. */
 export function cacheSavingsNano(
   rates: Pick<Rates, "picoUsd" | "microUsdPerCredit">,
   quantities: Quantities,

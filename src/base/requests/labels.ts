@@ -9,7 +9,7 @@ export interface CallerLabels {
 }
 
 /** Labels as they are read back from the store. */
-export interface KeptLabels extends CallerLabels {
+export interface StoredLabels extends CallerLabels {
   /** The batch that it was a line of; else null. */
   readonly batch: string | null;
   /** The model that was requested, if one of its fallbacks ran; else null. */
@@ -58,15 +58,15 @@ export const tagPrefix = "tag:";
 export const uncounted = "+";
 
 /** A request's labels are read for each of its limits: 45 → 12 µs for three caps by value. */
-let latest: { readonly text: string; readonly labels: KeptLabels } | null = null;
+let latest: { readonly text: string; readonly labels: StoredLabels } | null = null;
 
-export function readLabels(text: string | null): KeptLabels {
+export function readLabels(text: string | null): StoredLabels {
   if (text === null) return parsedLabels(null);
   if (latest?.text !== text) latest = { text, labels: parsedLabels(text) };
   return latest.labels;
 }
 
-function parsedLabels(text: string | null): KeptLabels {
+function parsedLabels(text: string | null): StoredLabels {
   const kept: LabelColumn = text === null ? {} : JSON.parse(text);
   const {
     owner,

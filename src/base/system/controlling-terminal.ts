@@ -1,8 +1,6 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 
-/**
- * Whether closing a terminal can end this process: it was started from one, and without `nohup`. A service has none.
- */
+/** Whether closing a terminal can end this process: it was started from one, and without `nohup`. A service has none. */
 export function endsWithTerminal(): boolean {
   return hasTerminal() && !ignoresHangup();
 }

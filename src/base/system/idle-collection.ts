@@ -13,9 +13,9 @@ export interface Memory {
   collect(): void;
 }
 
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 /** Number of checks in a row that must find no activity: at least a second. */
-const quietLooks = 2;
+const quietChecks = 2;
 /** By then the system has all memory that a collection freed, so an idle thread looks no more. */
 const lastLook = 20;
 /** A collection that could not free more than this is not worth its pause. */
@@ -32,7 +32,7 @@ export class IdleCollection {
   readonly #activity: () => Activity | null;
   readonly #memory: Memory;
   #admitted = 0;
-  #quietLooks = 0;
+  #quietChecks = 0;
   /** The lowest resident size since the last collection; memory is returned with a delay. */
   #leastBytes: number;
 
@@ -47,14 +47,14 @@ export class IdleCollection {
     const activity = this.#activity();
     if (activity === null || !activity.isIdle || activity.admitted !== this.#admitted) {
       this.#admitted = activity?.admitted ?? 0;
-      this.#quietLooks = 0;
+      this.#quietChecks = 0;
       return;
     }
-    this.#quietLooks += 1;
-    if (this.#quietLooks < quietLooks || this.#quietLooks > lastLook) return;
+    this.#quietChecks += 1;
+    if (this.#quietChecks < quietChecks || this.#quietChecks > lastLook) return;
     const residentBytes = this.#memory.residentBytes();
     this.#leastBytes = Math.min(this.#leastBytes, residentBytes);
-    if (this.#quietLooks > quietLooks || residentBytes - this.#leastBytes < minGrowthBytes) return;
+    if (this.#quietChecks > quietChecks || residentBytes - this.#leastBytes < minGrowthBytes) return;
     this.#memory.collect();
     this.#leastBytes = this.#memory.residentBytes();
   }
@@ -68,7 +68,7 @@ const processMemory: Memory = {
 /** Collects the memory of the thread that calls it. Checks the activity until the timer is cleared. */
 export function collectWhenIdle(activity: () => Activity | null): ReturnType<typeof setInterval> {
   const collection = new IdleCollection(activity, processMemory);
-  const timer = setInterval(() => collection.look(), lookEveryMs);
+  const timer = setInterval(() => collection.look(), pollEveryMs);
   timer.unref();
   return timer;
 }

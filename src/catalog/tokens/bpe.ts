@@ -39,7 +39,7 @@ export function countTexts(texts: readonly string[], budgetMs: number, isAtMost 
     left += text.length - from;
     if (isAtMost && from < text.length) leftBytes += Buffer.byteLength(text.slice(from));
   }
-  if (isAtMost) return Math.max(tokens + leftBytes, minElsewhere(texts));
+  if (isAtMost) return Math.max(tokens + leftBytes, minTokensInOtherEncodings(texts));
   if (left === 0) return tokens;
   const perChar = counted === 0 ? 0.25 : tokens / counted;
   return tokens + Math.ceil(left * perChar);
@@ -50,7 +50,7 @@ export function countTexts(texts: readonly string[], budgetMs: number, isAtMost 
  * has 25 times as many tokens in OpenAI's older one. A hold for another vendor's model assumes no more characters per
  * token than ordinary text has.
  */
-function minElsewhere(texts: readonly string[]): number {
+function minTokensInOtherEncodings(texts: readonly string[]): number {
   return texts.reduce((sum, text) => {
     const bytes = Buffer.byteLength(text);
     return sum + Math.floor(bytes / (bytes === text.length ? 4 : 3));

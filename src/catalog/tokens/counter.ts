@@ -41,7 +41,7 @@ const maxWaitingOfAll = 4 * maxWaiting;
  * Maximum total size on the thread; the rest waits here. Keys take turns between large bodies, each of which takes up
  * to 250 ms.
  */
-const maxGivenSize = 64 * 1024;
+const maxSentSize = 64 * 1024;
 
 const source = threadSource("catalog/tokens/worker.ts");
 
@@ -159,7 +159,7 @@ export class TokenCounter {
   }
 
   #give(): void {
-    while (this.#givenSize < maxGivenSize) {
+    while (this.#givenSize < maxSentSize) {
       const next = this.#queue.next();
       const worker = next === undefined ? null : this.#thread.get();
       if (next === undefined || worker === null) return;

@@ -32,9 +32,7 @@ export function countPieces(text: string): number {
   return tokens;
 }
 
-/**
- * The longest average length of a token in such a piece: Latin letters, other alphabets, then scripts by their density.
- */
+/** The longest average length of a token in such a piece: Latin letters, other alphabets, then scripts by their density. */
 function charsPerToken(piece: string): number {
   const first = piece.charCodeAt(0);
   if (first < 0x80) return 9;

@@ -63,9 +63,7 @@ export async function findEndpoints(base: string): Promise<Endpoints> {
   return { authorization, token, revocation: typeof revocation === "string" ? revocation : null };
 }
 
-/**
- * The endpoints for operators, also at a gateway whose members get no keys, and which therefore publishes no endpoints.
- */
+/** The endpoints for operators, also at a gateway whose members get no keys, and which therefore publishes no endpoints. */
 export function operatorEndpoints(base: string): Endpoints {
   return {
     authorization: `${base}/oauth/device_authorization`,

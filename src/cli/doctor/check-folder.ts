@@ -4,7 +4,7 @@ import { systemCode } from "../../base/system/system-code.ts";
 import { type Finding, messageOf, ok, problem, warning } from "./finding.ts";
 
 /** Permissions that let other users read or change the ledger. */
-const othersBits = 0o077;
+const otherUsersBits = 0o077;
 /** A gateway needs this much to keep recording charges while the operator makes room. */
 const fullDiskBytes = 100_000_000;
 
@@ -19,7 +19,7 @@ export function checkFolder(dir: string): readonly Finding[] {
 }
 
 function permissions(dir: string, mode: number): Finding | null {
-  if ((mode & othersBits) === 0) return null;
+  if ((mode & otherUsersBits) === 0) return null;
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
   const text = `${dir} has the mode ${shown}, so other users can reach the ledger`;
   return problem("folder", text, `chmod 700 ${dir}`);

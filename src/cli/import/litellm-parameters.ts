@@ -35,10 +35,7 @@ export class LiteLlmParameters {
     return "enter-its-value";
   }
 
-  /**
-   * A reference to a secret. A secret that is written in the file itself is not copied; a note explains where to put
-   * it.
-   */
+  /** A reference to a secret. A secret that is written in the file itself is not copied; a note explains where to put it. */
   secret(name: string, variable: string): string | null {
     const text = this.text(name);
     if (text === null) return null;

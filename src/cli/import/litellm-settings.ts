@@ -3,9 +3,7 @@ import { tableOf } from "../../base/collections/table.ts";
 const createKeys = "create keys with `sluice keys create`";
 const retries = "Sluice retries and changes to another deployment by itself";
 
-/**
- * Advice for LiteLLM's settings without a counterpart in the file. Settings that are not in this table are only listed.
- */
+/** Advice for LiteLLM's settings without a counterpart in the file. Settings that are not in this table are only listed. */
 const replacements = tableOf<string>({
   "general_settings.master_key": `set SLUICE_ADMIN_TOKEN instead; ${createKeys}`,
   "general_settings.database_url": `Sluice has a database of its own ([store] url for PostgreSQL); ${createKeys}`,

@@ -14,9 +14,7 @@ export interface OwnList {
   readonly note: string | null;
 }
 
-/**
- * Requests the model list of a provider without built-in prices. Never fails, because the file can be completed later.
- */
+/** Requests the model list of a provider without built-in prices. Never fails, because the file can be completed later. */
 export async function ownListOf(provider: ExtraProvider, terminal: Terminal): Promise<OwnList> {
   const { provider: name } = provider;
   const { settings } = loadSettings({ text: extraToml(provider), env: terminal.env });

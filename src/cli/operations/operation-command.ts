@@ -32,9 +32,7 @@ export interface EnteredCall<Given = object> {
 /** A flag has two options: itself and its opposite. */
 type Typed<Values> = { readonly [Name in keyof Values]-?: Argument | Option | readonly Option[] };
 
-/**
- * How an operation of the admin API appears on the command line. A test compares it with the operation's own schemas.
- */
+/** How an operation of the admin API appears on the command line. A test compares it with the operation's own schemas. */
 interface Entry<Fields, Extras> {
   readonly name: string;
   readonly summary: string;

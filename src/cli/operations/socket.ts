@@ -48,9 +48,7 @@ export class SocketTransport implements Transport {
     this.gateway = gateway;
   }
 
-  /**
-   * Sends an operation, which can take minutes. Gives up only if the gateway no longer responds to the hello request.
-   */
+  /** Sends an operation, which can take minutes. Gives up only if the gateway no longer responds to the hello request. */
   async send({ method, path, body }: OperationCall): Promise<Response> {
     const hung = new AbortController();
     const watch = setInterval(() => {

@@ -1,6 +1,4 @@
-/**
- * Names of vendors in price lists, by the name of their catalog. LiteLLM has several names for the models of one cloud.
- */
+/** Names of vendors in price lists, by the name of their catalog. LiteLLM has several names for the models of one cloud. */
 const names: Readonly<Record<string, RegExp>> = {
   openai: /^(?:text-completion-)?openai$/,
   gemini: /^(?:gemini|google)$/,

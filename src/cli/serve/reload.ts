@@ -7,7 +7,7 @@ import type { ServiceManager } from "./service-manager.ts";
 
 interface ReloadableGateway {
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadResult>;
-  reportRefusedReload(reason: string): void;
+  reportRejectedReload(reason: string): void;
   /** The prices that its store has above the catalog. */
   storedPrices(): Promise<StoredPrices | null>;
 }
@@ -52,7 +52,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration keeps running: ${reason}`);
-      running?.reportRefusedReload(reason);
+      running?.reportRejectedReload(reason);
       manager.ready("the new configuration was rejected, the old one keeps running; see the log");
       throw error;
     }

@@ -14,7 +14,7 @@ import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { servedAddress, servedPid, writeFilesForCommands } from "./files-for-commands.ts";
 import { startWithKeys } from "./start.ts";
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 const startAgainEveryMs = 1_000;
 
 interface ServiceOptions {
@@ -28,7 +28,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, configOnDisk, json, terminal } = options;
   // PostgreSQL is restored by its own tools.
   const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
-  const running = await takingFolder(settings.server.data, () =>
+  const running = await whenFolderIsFree(settings.server.data, () =>
     startWithKeys({ settings, configOnDisk }, json, terminal),
   );
   folder?.endStagedRestore();
@@ -65,7 +65,7 @@ export class Service {
     this.#terminal = terminal;
     this.#running = running;
     this.#current = this.settings;
-    this.#looking = folder === null ? null : setInterval(() => this.#look(folder), lookEveryMs);
+    this.#looking = folder === null ? null : setInterval(() => this.#look(folder), pollEveryMs);
     this.#collecting = collectWhenIdle(() => this.#running?.gateway.ongoing ?? null);
   }
 
@@ -84,8 +84,8 @@ export class Service {
     return this.#running === null ? null : readStoredPrices(this.#running.store);
   }
 
-  reportRefusedReload(reason: string): void {
-    this.#running?.reportRefusedReload(reason);
+  reportRejectedReload(reason: string): void {
+    this.#running?.reportRejectedReload(reason);
   }
 
   /** Returns what could not be written to disk, in sentences. */
@@ -195,7 +195,7 @@ const waitForFolderMs = 250;
  * Waits for commands that hold the folder. If a gateway holds it, the error names that gateway, so that it can be
  * stopped.
  */
-async function takingFolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
+async function whenFolderIsFree<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
   const untilMs = performance.now() + commandsEndWithinMs;
   for (;;) {
     try {

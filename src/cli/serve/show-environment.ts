@@ -12,9 +12,7 @@ interface Output {
   readonly terminal: Terminal;
 }
 
-/**
- * Prints which vendors the environment adds to the built-in configuration, at which prices, and which keys are ignored.
- */
+/** Prints which vendors the environment adds to the built-in configuration, at which prices, and which keys are ignored. */
 export function showEnvironment(environment: EnvironmentVendors | null, output: Output): void {
   if (environment === null) return;
   const { served, skipped } = environment;

@@ -48,7 +48,7 @@ export function printDone(
 
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process;
-  leaveQuietlyWhenReaderIsGone();
+  exitOnClosedPipe();
   return {
     env,
     cwd: process.cwd(),
@@ -94,7 +94,7 @@ async function askOn(output: NodeJS.WritableStream, question: string, onReady: (
 }
 
 /** `sluice ledger export | head` closes the pipe early, which is not an error. */
-function leaveQuietlyWhenReaderIsGone(): void {
+function exitOnClosedPipe(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
     throw error;

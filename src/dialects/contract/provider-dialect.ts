@@ -73,9 +73,7 @@ export interface Passthrough {
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
-  /**
-   * The ids in a non-streaming response that a later request can refer to. `isStored` as for the reader of a stream.
-   */
+  /** The ids in a non-streaming response that a later request can refer to. `isStored` as for the reader of a stream. */
   issuedIds(answer: JsonObject, isStored?: boolean): readonly string[];
   /**
    * The ids under which a response is stored. Null if it cannot be continued; absent if responses of this dialect are

@@ -5,9 +5,7 @@ import { applyEdits, type Edit, type Removable, removal } from "./patch.ts";
 /** Names and indexes that lead to a value. */
 export type ValuePath = readonly (string | number)[];
 
-/**
- * The JSON without the members and items at these paths. All other bytes stay unchanged. The bytes must be valid JSON.
- */
+/** The JSON without the members and items at these paths. All other bytes stay unchanged. The bytes must be valid JSON. */
 export function removeValues(bytes: Uint8Array, paths: readonly ValuePath[]): Uint8Array {
   const edits: Edit[] = [];
   collect(bytes, skipSpace(bytes, 0), paths, edits);

@@ -13,10 +13,7 @@ export function addSignature(call: JsonObject, signature: string): void {
   call["extra_content"] = { google: { thought_signature: signature } };
 }
 
-/**
- * The signature as the client gets it: in an envelope that also names the place where it is valid. Null if there is
- * none.
- */
+/** The signature as the client gets it: in an envelope that also names the place where it is valid. Null if there is none. */
 export function signatureFor(
   signature: ReasoningSignature | null,
   { keepsSignatures }: WriterContext,

@@ -28,9 +28,7 @@ export function flattenContent(block: IrContent): readonly PlainContent[] {
   return head === "" ? parts : [{ type: "text", text: head }, ...parts];
 }
 
-/**
- * The title of a file is its name, unless it is a URL. Details that the file part cannot hold go into a text before it.
- */
+/** The title of a file is its name, unless it is a URL. Details that the file part cannot hold go into a text before it. */
 function fileHeading({ title, context, source }: IrDocument): readonly IrText[] {
   const details = { ...(source.kind === "url" ? { title } : {}), context };
   const text = heading(details).trimEnd();

@@ -120,9 +120,7 @@ function toolsWithin(tool: JsonObject): readonly string[] {
 
 const noMembers: readonly string[] = [];
 
-/**
- * The type of a tool without one is the name of its first field (`google_search`), unless it is a function, or empty.
- */
+/** The type of a tool without one is the name of its first field (`google_search`), unless it is a function, or empty. */
 function typeOf(tool: JsonObject): string {
   const { type = null } = tool;
   if (type !== null && type !== "") return typeof type === "string" ? type : JSON.stringify(type);

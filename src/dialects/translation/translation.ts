@@ -103,10 +103,7 @@ class ResponseCollector {
     return this.meter.ended;
   }
 
-  /**
-   * Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the response is
-   * incomplete.
-   */
+  /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the response is incomplete. */
   end(): TranslatedResponse {
     this.#collect(this.#reader.end());
     const whole = writeWhole(this.#context.call, this.#collector.response(), this.meter.takeProduced());

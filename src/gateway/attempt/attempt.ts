@@ -75,10 +75,7 @@ export class Attempt {
     return { dialect: this.dialect, purpose, model, stream, body, headers, trace };
   }
 
-  /**
-   * A translation even where bytes pass through, for a provider that streams unasked, or does not stream when
-   * requested.
-   */
+  /** A translation even where bytes pass through, for a provider that streams unasked, or does not stream when requested. */
   reread(): Translation {
     return this.translation ?? translate(this.#source(), targetOf(this.#deployment, this.dialect));
   }

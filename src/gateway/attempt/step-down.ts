@@ -75,7 +75,7 @@ const warmMs = 5 * 60_000;
 async function hasWarmCache({ gateway, exchange, key, model }: RoutedCall): Promise<boolean> {
   const session = exchange.namedSession;
   if (session === null) return false;
-  const last = await gateway.lastOfSession(key.id, session, exchange.atMs - warmMs);
+  const last = await gateway.lastRequestOfSession(key.id, session, exchange.atMs - warmMs);
   return last?.model === model.id && last.cachedInputTokens > 0;
 }
 

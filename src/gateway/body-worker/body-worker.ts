@@ -1,7 +1,7 @@
 import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { AskedThread, ThreadError } from "../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
+import { ThreadError, WorkerThread } from "../../base/threads/worker-thread.ts";
 import { FailedResponse } from "../../dialects/errors/failure.ts";
 import { parseEvent } from "../../dialects/sse/parse-event.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
@@ -44,14 +44,14 @@ export const eventJob: Job<string, ParsedEvent> = { name: "event", run: parseEve
  */
 export class LargeBodies {
   readonly #queue = new JobQueue();
-  readonly #thread: AskedThread<JobMessage, DoneMessage>;
+  readonly #thread: WorkerThread<JobMessage, DoneMessage>;
   /** On the thread. */
   #running: QueuedJob | null = null;
   /** Set once no more requests are read or prepared. */
   #refusal: GatewayError | null = null;
 
   constructor(start = () => startThread(source, { smol: true })) {
-    this.#thread = new AskedThread({ start, lost: threadLost });
+    this.#thread = new WorkerThread({ start, lost: threadLost });
   }
 
   /**

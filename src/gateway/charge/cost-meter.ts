@@ -39,10 +39,7 @@ import {
   type UsageEvidence,
 } from "./usage-evidence.ts";
 
-/**
- * A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded, which takes a
- * second.
- */
+/** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded, which takes a second. */
 const maxLowCountedBytes = 4096;
 
 /** The usage to charge, whether it was measured, and the evidence for it. */

@@ -151,9 +151,7 @@ export class ProducedOutput {
     return Math.max(1, Math.ceil((counted + this.#estimated) * this.#times));
   }
 
-  /**
-   * At or below the exact count, without a tokenizer, for the journal while the stream runs. Each text is read once.
-   */
+  /** At or below the exact count, without a tokenizer, for the journal while the stream runs. Each text is read once. */
   lowCount(): number {
     for (; this.#lowCounted < this.#pieces.length; this.#lowCounted += 1) {
       const text = this.#pieces[this.#lowCounted] ?? "";

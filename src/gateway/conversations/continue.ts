@@ -158,9 +158,7 @@ function mayBeCompaction(item: Json): boolean {
 /** A turn before it is known where it is kept. */
 type UnplacedTurn = Omit<TurnInMaking, "isStored" | "isProviders">;
 
-/**
- * How to store the response; null unless it is stored, belongs to a conversation, or is remembered by its connection.
- */
+/** How to store the response; null unless it is stored, belongs to a conversation, or is remembered by its connection. */
 function keepingOf(
   { configured, call }: Exchange,
   { mayStore }: ClientRequest,

@@ -57,9 +57,7 @@ export class AttemptLog {
     this.#answeredAfterMs = answeredAfterMs;
   }
 
-  /**
-   * The provider has begun to respond to the last attempt, or its client cancelled it after the whole request was sent.
-   */
+  /** The provider has begun to respond to the last attempt, or its client cancelled it after the whole request was sent. */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }

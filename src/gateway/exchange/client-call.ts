@@ -45,9 +45,7 @@ export interface Route extends Operation {
   readonly mode: KeyMode;
 }
 
-/**
- * The parts of a request that are read. A request on a WebSocket is not a `Request`, because creating one takes 2 µs.
- */
+/** The parts of a request that are read. A request on a WebSocket is not a `Request`, because creating one takes 2 µs. */
 export type ReadableRequest = Pick<Request, "url" | "headers" | "signal" | "body" | "bytes">;
 
 /** Output for the client: bytes that pass through, or text that was written here. */

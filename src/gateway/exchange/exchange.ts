@@ -94,9 +94,7 @@ class Taken {
   content: ContentRecording | null = null;
 }
 
-/**
- * One client request: the facts about it (records.ts has those that are stored), the resources it holds, and its end.
- */
+/** One client request: the facts about it (records.ts has those that are stored), the resources it holds, and its end. */
 export class Exchange {
   readonly id = newId("req_");
   /** Replaced if the exchange outlives it. */

@@ -56,7 +56,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
-  readonly lastOfSession: Store["lastOfSession"];
+  readonly lastRequestOfSession: Store["lastRequestOfSession"];
   readonly capReads: Pick<Store, "bindingCaps" | "totalsOfValues">;
   readonly playground: AdminRecords["playground"];
   readonly labelValues: LabelValues;

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { keptLabels } from "../../base/requests/kept-labels.ts";
 import { maxTags, type Tags, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
+import { storedLabels } from "../../base/requests/stored-labels.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -35,7 +35,7 @@ export function labelExchange(
   const tags = defaults === noTags ? sent : { ...defaults, ...sent };
   // A client's many values must not put an operator's tag among the `other` ones.
   const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
-  const labels = keptLabels(
+  const labels = storedLabels(
     { owner: key.owner, user, session, tags },
     (name, value) =>
       (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||

@@ -32,9 +32,7 @@ const lengthBytes = 4;
 const frameBytes = 2 * lengthBytes;
 const fixedBytes = 1 + lengthBytes;
 
-/**
- * Maximum bytes of items in the end, which is rewritten whenever the conversation changes. Longer ones go to the parts.
- */
+/** Maximum bytes of items in the end, which is rewritten whenever the conversation changes. Longer ones go to the parts. */
 const maxEndBytes = 32 * 1024;
 
 const nothing: ConversationLayout = { recording: null, frames: [], ahead: [] };
@@ -149,10 +147,7 @@ export async function readConversation(stored: StoredTurn, key: Uint8Array | nul
   return key === null || isSealed ? { ...conversation, layout: { ...layout, ahead } } : conversation;
 }
 
-/**
- * Its head and the newest items, from its row alone; null if this needs all of it, or it was encrypted with another
- * key.
- */
+/** Its head and the newest items, from its row alone; null if this needs all of it, or it was encrypted with another key. */
 export function readEnd(stored: StoredTurn, key: Uint8Array | null): Promise<FramedTurn | null> {
   return openEnd(stored, stored.bytes - stored.body.length, key);
 }

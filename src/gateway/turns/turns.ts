@@ -39,9 +39,7 @@ const secretBytes = 32;
 const largeTurnBytes = 8 * 1024;
 /** How long a named conversation is stored after its last change. */
 const conversationMs = 30 * msPerDay;
-/**
- * Bytes of its request that each response may repeat (instructions, tools), in addition to items that are sent again.
- */
+/** Bytes of its request that each response may repeat (instructions, tools), in addition to items that are sent again. */
 const usualHeadBytes = 64 * 1024;
 
 /** A turn to be stored. */
@@ -141,9 +139,7 @@ export class Turns {
     return ids.size === 0 || this.#store.turns.hasAll(keyId, [...ids], this.#nowMs());
   }
 
-  /**
-   * Writes part by part: it is not charged, so charges of others come first. Throws if it exceeds the key's storage.
-   */
+  /** Writes part by part: it is not charged, so charges of others come first. Throws if it exceeds the key's storage. */
   async changeConversation(
     { keyId, settings }: Pick<TurnReader, "keyId" | "settings">,
     conversation: ChangedConversation,

@@ -6,7 +6,7 @@ import { recomputeTotals } from "../tables/recompute.ts";
 import type { StoreProgress } from "./copy.ts";
 
 /** The statements that are the same for both kinds of databases, in the transaction of the copy. */
-export abstract class QueriedEnd {
+export abstract class QueriedCopyEnd {
   abstract perform<Result>(work: Work<Result>): Promise<Result>;
 
   totals(): Promise<readonly RecomputedTotals[]> {

@@ -8,7 +8,7 @@ import type {
   StoreProgress,
   StoreSource,
 } from "../copy/copy.ts";
-import { hasHolds, isEmpty, QueriedEnd } from "../copy/queried-end.ts";
+import { hasHolds, isEmpty, QueriedCopyEnd } from "../copy/queried-end.ts";
 import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
@@ -44,11 +44,11 @@ export function withPostgresSource<Result>(
       );
     }
     const whole = async (query: Query) => {
-      await keepOthersOut(query, name);
+      await blockJoins(query, name);
       await query("SELECT revision FROM state FOR UPDATE");
       await performed(rejectMoved(name), query);
       await rejectUnmadeCharges(query, name, nodeFolders);
-      if (!(await performed(hasHolds(), query))) return work(new PostgresEnd(name, query));
+      if (!(await performed(hasHolds(), query))) return work(new PostgresCopyEnd(name, query));
       throw new StoreError(
         "in_use",
         `A gateway on ${name} stopped with requests in progress. Nothing was copied. Start a gateway to take them over, so ` +
@@ -86,8 +86,8 @@ export function withPostgresTarget<Result>(
     await requireSafeServer(client.query, name);
     await migrate(client);
     const whole = async (query: Query) => {
-      await keepOthersOut(query, name);
-      if (await performed(isEmpty(), query)) return work(new PostgresEnd(name, query));
+      await blockJoins(query, name);
+      if (await performed(isEmpty(), query)) return work(new PostgresCopyEnd(name, query));
       throw new StoreError(
         "not_empty",
         `The database ${name} already has data. Nothing was copied. Use an empty database.`,
@@ -108,7 +108,7 @@ function connected<Result>(
 }
 
 /** Blocks gateways from joining, which insert a row of `nodes`. */
-async function keepOthersOut(query: Query, name: string): Promise<void> {
+async function blockJoins(query: Query, name: string): Promise<void> {
   await query("LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE");
   const [row] = await query<{ nodes: number }>(
     "SELECT count(*)::int AS nodes FROM nodes WHERE left_at IS NULL AND dead_at IS NULL",
@@ -121,7 +121,7 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
   );
 }
 
-class PostgresEnd extends QueriedEnd implements StoreSource, CopyTarget {
+class PostgresCopyEnd extends QueriedCopyEnd implements StoreSource, CopyTarget {
   readonly name: string;
   readonly #query: Query;
   readonly #flags = new Set<string>();

@@ -16,7 +16,7 @@ const rollUpEveryMs = 5_000;
 const makeMonthsEveryMs = 3_600_000;
 const monthsAhead = 2;
 const stopTimeoutMs = 2_000;
-const madeByAnother = "42P07";
+const createdByAnother = "42P07";
 
 /** Periodic work that any gateway does for all: rolls up usage and creates the ledger's next monthly partitions. */
 export class Maintenance {
@@ -72,7 +72,7 @@ export class Maintenance {
         await query("SELECT sluice_make_months($1::int8, $2::int)", [clock.wallMs(), monthsAhead]);
       });
     } catch (error) {
-      if (sqlStateOf(error) !== madeByAnother) onError(error);
+      if (sqlStateOf(error) !== createdByAnother) onError(error);
     }
   }
 }

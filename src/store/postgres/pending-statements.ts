@@ -1,8 +1,8 @@
 /** How long a statement waits before its state is checked at the server. */
 const doubtAfterMs = 2_000;
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 /** Two looks, because a reply in transit arrives between one look and the next. */
-const looksToBeSure = 2;
+const checksToConfirm = 2;
 
 interface Statement {
   readonly sentAtMs: number;
@@ -45,7 +45,7 @@ export class PendingStatements {
   }
 
   #start(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => this.#look(), lookEveryMs);
+    const timer = setInterval(() => this.#look(), pollEveryMs);
     timer.unref();
     return timer;
   }
@@ -65,7 +65,7 @@ export class PendingStatements {
     const idleLooks = this.#doubted === oldest ? this.#idleLooks : 0;
     this.#doubted = oldest;
     this.#idleLooks = isBusy === false ? idleLooks + 1 : 0;
-    if (this.#idleLooks < looksToBeSure || !this.#pending.has(oldest)) return;
+    if (this.#idleLooks < checksToConfirm || !this.#pending.has(oldest)) return;
     for (const statement of [...this.#pending]) if (isDoubtful(statement)) statement.giveUp();
     this.#options.onLost();
   }

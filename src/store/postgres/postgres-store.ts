@@ -12,7 +12,7 @@ import { storedBatches } from "../tables/batch-table.ts";
 import {
   findFeedEntry,
   findPlaceBefore,
-  lagBehind,
+  lagAfter,
   listFeedEntries,
   sumFeedEntries,
 } from "../tables/entry-feed.ts";
@@ -106,7 +106,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       entry: (id) => findFeedEntry(read, id),
       totals: (range) => database.readAll((query) => sumFeedEntries(query, range), auditDeadlineMs),
       placeBefore: async (sinceMs) => findPlaceBefore(read, sinceMs, await settledId(database)),
-      lagBehind: (id) => lagBehind(read, id),
+      lagAfter: (id) => lagAfter(read, id),
       push: storedPush(database),
     },
 

@@ -1,7 +1,7 @@
 import { promised } from "./requirements.ts";
 
 /** Detects a client whose machine is gone within half a minute rather than two hours. */
-const keptAlive: Readonly<Record<string, string>> = {
+const keepAliveSettings: Readonly<Record<string, string>> = {
   tcp_keepalives_idle: "15",
   tcp_keepalives_interval: "5",
   tcp_keepalives_count: "3",
@@ -28,5 +28,5 @@ export function sessionSettings({
   const name = { application_name: application };
   if (!prepare) return name;
   // The caller has given up by then. A commit is not cut short by it.
-  return { ...name, ...promised, ...keptAlive, ...uncompiled, statement_timeout: String(deadlineMs) };
+  return { ...name, ...promised, ...keepAliveSettings, ...uncompiled, statement_timeout: String(deadlineMs) };
 }

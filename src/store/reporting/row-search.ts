@@ -21,7 +21,7 @@ export interface RowSearch {
 /** How far the order of rows, which is the order of writing, can deviate from the order of their end times. */
 const disorderMs = msPerMinute;
 /** Trust the order after this many consecutive rows; a single row may have been written with a wrong clock. */
-const rowsThatTell = 32;
+const rowsToTrust = 32;
 /** Rows that one statement examines. */
 export const rowsPerPiece = 50_000;
 /** A search for something rare stops after this and returns a cursor to continue from. */
@@ -98,7 +98,7 @@ async function lastIdBefore(read: Query, table: SearchedTable, untilMs: number):
 export async function timeAt(read: Query, table: SearchedTable, id: number): Promise<number> {
   const [row] = await read<{ atMs: number | null }>(
     `SELECT min(at_ms)::float8 AS "atMs" FROM (
-      SELECT at_ms FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT ${rowsThatTell}) first`,
+      SELECT at_ms FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT ${rowsToTrust}) first`,
     [id],
   );
   return row?.atMs ?? Number.POSITIVE_INFINITY;
@@ -108,7 +108,7 @@ export async function timeAt(read: Query, table: SearchedTable, id: number): Pro
 async function timeBefore(read: Query, table: SearchedTable, id: number): Promise<number> {
   const [row] = await read<{ atMs: number | null }>(
     `SELECT max(at_ms)::float8 AS "atMs" FROM (
-      SELECT at_ms FROM ${table} WHERE id < $1::int8 ORDER BY id DESC LIMIT ${rowsThatTell}) last`,
+      SELECT at_ms FROM ${table} WHERE id < $1::int8 ORDER BY id DESC LIMIT ${rowsToTrust}) last`,
     [id],
   );
   return row?.atMs ?? Number.NEGATIVE_INFINITY;

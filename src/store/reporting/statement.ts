@@ -14,10 +14,7 @@ export interface AccountStatement {
   readonly lines: readonly StatementLine[];
 }
 
-/**
- * One line per key and model for charges, and one for the amount owed above its caps. Every other entry has its own
- * line.
- */
+/** One line per key and model for charges, and one for the amount owed above its caps. Every other entry has its own line. */
 export interface StatementLine {
   /** An `overrun` line is owed. Uncharged overruns have no line. */
   readonly kind: EntryKind;

@@ -12,7 +12,7 @@ export interface ConnectionOptions {
    */
   readonly busyTimeoutMs: number;
   /** Commits do not wait for the disk, and SQLite does not checkpoint by itself: `src/store/sqlite/log` does both. */
-  readonly syncsElsewhere?: boolean;
+  readonly isSyncedByLog?: boolean;
 }
 
 const full = 2;
@@ -25,8 +25,8 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
   try {
     database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
     setAndVerify(database, "journal_mode", "wal");
-    setAndVerify(database, "synchronous", options.syncsElsewhere === true ? normal : full);
-    if (options.syncsElsewhere === true) setAndVerify(database, "wal_autocheckpoint", 0);
+    setAndVerify(database, "synchronous", options.isSyncedByLog === true ? normal : full);
+    if (options.isSyncedByLog === true) setAndVerify(database, "wal_autocheckpoint", 0);
     setAndVerify(database, "foreign_keys", 1);
     setAndVerify(database, "trusted_schema", 0);
     setAndVerify(database, "temp_store", 2);

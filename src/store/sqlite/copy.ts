@@ -10,7 +10,7 @@ import type {
   StoreProgress,
   StoreSource,
 } from "../copy/copy.ts";
-import { hasHolds, isEmpty, QueriedEnd } from "../copy/queried-end.ts";
+import { hasHolds, isEmpty, QueriedCopyEnd } from "../copy/queried-end.ts";
 import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import { attemptKeyColumns, attemptTotalColumns } from "../reporting/attempt-columns.ts";
@@ -41,7 +41,7 @@ export function withSqliteSource<Result>(
     rejectRepeatedCharges(database, dir);
     if (!perform(database, hasHolds())) {
       database.run(collectAttempts);
-      return work(new SqliteEnd(dir, database));
+      return work(new SqliteCopyEnd(dir, database));
     }
     throw new StoreError(
       "in_use",
@@ -73,7 +73,7 @@ export async function withSqliteTarget<Result>(
   const wasThere = existsSync(folder.databaseFile);
   try {
     return await whileLocked(folder, clock, (database) => {
-      if (perform(database, isEmpty())) return work(new SqliteEnd(dir, database));
+      if (perform(database, isEmpty())) return work(new SqliteCopyEnd(dir, database));
       throw new StoreError("not_empty", `${dir} already has data. Nothing was copied. Use an empty folder.`);
     });
   } catch (error) {
@@ -107,7 +107,7 @@ async function whileLocked<Result>(
   }
 }
 
-class SqliteEnd extends QueriedEnd implements StoreSource, CopyTarget {
+class SqliteCopyEnd extends QueriedCopyEnd implements StoreSource, CopyTarget {
   readonly name: string;
   readonly #database: Database;
 

@@ -13,7 +13,7 @@ import { diskFullError, isFull } from "./files/full-disk.ts";
 import { checkIntegrity } from "./files/integrity.ts";
 import { rejectMissingLedger } from "./files/missing-ledger.ts";
 import { OpenFiles } from "./files/open-files.ts";
-import { closeToOthers } from "./files/permissions.ts";
+import { restrictPermissions } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
 import { Checkpointer } from "./log/checkpointer.ts";
 import { hasFailedSync, noteFailedSync, recoverLog, rewriteLog } from "./log/failed-sync.ts";
@@ -57,7 +57,7 @@ export async function openUnlocked(
   const folder = dataFolder(options.dir);
   rejectMissingLedger(folder);
   createFolder(folder);
-  closeToOthers(folder, options.onClosedToOthers ?? (() => {}));
+  restrictPermissions(folder, options.onPermissionsRestricted ?? (() => {}));
   const database = await openChecked(folder, options);
   try {
     const stats = newStats();
@@ -104,7 +104,7 @@ async function openChecked(
   const { databaseFile } = folder;
   try {
     return await patiently(operatorTimeoutMs, () => {
-      const database = openConnection(databaseFile, { busyTimeoutMs, syncsElsewhere: role === "gateway" });
+      const database = openConnection(databaseFile, { busyTimeoutMs, isSyncedByLog: role === "gateway" });
       try {
         // A gateway that could not sync may not have been able to note it either.
         if (role === "gateway" || hasFailedSync(folder)) rewriteLog(database);

@@ -12,7 +12,7 @@ import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
 import {
   findFeedEntry,
   findPlaceBefore,
-  lagBehind,
+  lagAfter,
   listFeedEntries,
   sumFeedEntries,
 } from "../tables/entry-feed.ts";
@@ -86,7 +86,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       entry: (id) => durably(findFeedEntry(reports.read, id)),
       totals: (range) => durably(sumFeedEntries(reports.read, range)),
       placeBefore: async (sinceMs) => durably(findPlaceBefore(reports.read, sinceMs, await newestId())),
-      lagBehind: (id) => lagBehind(read, id),
+      lagAfter: (id) => lagAfter(read, id),
       push: storedPush(queries),
     },
     background: storedBackgrounds(queries, {

@@ -3,11 +3,11 @@ import type { LedgerFault } from "../store.ts";
 
 /** Entries whose key is gone, and late charges to accounts that the key was not billed to at that time. */
 export function* misplacedEntries(): Work<readonly LedgerFault[]> {
-  return [...(yield* query<LedgerFault>(keysGone)), ...(yield* query<LedgerFault>(wrongAccounts))];
+  return [...(yield* query<LedgerFault>(entriesWithoutKey)), ...(yield* query<LedgerFault>(wrongAccounts))];
 }
 
 /** Key number 0 marks entries of an account without a key. */
-const keysGone = `
+const entriesWithoutKey = `
 SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, entries.key_no AS kept, 'none' AS recomputed
 FROM entries WHERE entries.key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = entries.key_no)
 ORDER BY entries.id LIMIT 100`;

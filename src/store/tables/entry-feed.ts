@@ -46,7 +46,7 @@ export async function findPlaceBefore(query: Query, sinceMs: number, throughId: 
   return first?.id == null ? throughId : first.id - 1;
 }
 
-export async function lagBehind(query: Query, id: number): Promise<FeedLag> {
+export async function lagAfter(query: Query, id: number): Promise<FeedLag> {
   const [next] = await query<{ atMs: number; entries: number }>(
     `SELECT at_ms::float8 AS "atMs", ((SELECT max(id) FROM entries) - $1::int8)::float8 AS entries
     FROM entries WHERE id > $1::int8 ORDER BY id LIMIT 1`,

@@ -61,7 +61,7 @@ export function* accountTotals(accountNo: number): Work<AccountTotals> {
 /** Bounds what is read of a key with many other sessions. */
 const maxSearched = 1_000;
 
-export async function lastOfSession(
+export async function lastRequestOfSession(
   read: Query,
   keyId: string,
   session: string,

@@ -54,7 +54,7 @@ const countedBy = (owner: "key_no" | "account_no") => `
   WHERE c.counted_at_ms >= caps.period_start_ms AND ${countsModel("caps.models", "c")}`;
 
 /** Stored amounts for the periods after a table's own. */
-const keptLater = (column: string, after: string) =>
+const laterUseSum = (column: string, after: string) =>
   `(SELECT sum(CAST(l.value ->> 'used' AS bigint)) FROM json_array_elements(${column}::json) AS l WHERE CAST(l.value ->> 'at' AS bigint) > ${after})`;
 
 /** In SQLite an entry of a key's own account has no account number: it equals the key's number. */
@@ -78,7 +78,7 @@ WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
 )
 SELECT * FROM (
   SELECT 1 AS part, a.no, (SELECT keys.id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
-    ${sums({ ...columnsOf("a", accountNames), laterUsed: keptLater("a.later_used", "a.period_start_ms") })} AS kept,
+    ${sums({ ...columnsOf("a", accountNames), laterUsed: laterUseSum("a.later_used", "a.period_start_ms") })} AS kept,
     ${sums({
       posted: "coalesce(credits.amount, 0) - coalesce(s.used, 0)",
       purchased: "credits.amount",
@@ -91,7 +91,7 @@ SELECT * FROM (
   SELECT 2, keys.no, keys.id, 'key',
     ${sums({
       ...columnsOf("sums", keyNames),
-      laterSpend: keptLater("sums.later_spend", "sums.day"),
+      laterSpend: laterUseSum("sums.later_spend", "sums.day"),
       rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END",
     })},
     ${sums({
@@ -102,7 +102,7 @@ SELECT * FROM (
     })}
   FROM keys LEFT JOIN key_sums AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
-  SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used", laterUsed: keptLater("caps.later_used", "caps.period_start_ms") })},
+  SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used", laterUsed: laterUseSum("caps.later_used", "caps.period_start_ms") })},
     ${sums({ used: "s.used", laterUsed: "s.later_used" })}
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no
 ) AS totals ORDER BY part, no`;
@@ -121,7 +121,7 @@ WITH latest AS (
   ) AS counted WHERE counted_at >= since GROUP BY cap_no, value
 )
 SELECT * FROM (
-  SELECT 1 AS part, v.cap_no AS no, NULL AS "keyId", 'cap ' || c.id || ' ' || v.value AS "where", ${sums({ used: "v.used", laterUsed: keptLater("v.later_used", "v.period_start_ms") })} AS kept,
+  SELECT 1 AS part, v.cap_no AS no, NULL AS "keyId", 'cap ' || c.id || ' ' || v.value AS "where", ${sums({ used: "v.used", laterUsed: laterUseSum("v.later_used", "v.period_start_ms") })} AS kept,
     ${sums({ used: "s.used", laterUsed: "s.later_used" })} AS recomputed
   FROM cap_values v JOIN value_caps c ON c.no = v.cap_no LEFT JOIN of_value s ON s.cap_no = v.cap_no AND s.value = v.value
   UNION ALL

@@ -4,7 +4,7 @@ import { lockRevision, raiseRevision } from "./revision.ts";
 
 const columns = `id, key_id AS "keyId", person, name, client, device, address, began_at_ms::float8 AS "beganAtMs",
   used_at_ms::float8 AS "usedAtMs", ended_at_ms::float8 AS "endedAtMs", end_reason AS "endReason", access`;
-const refreshColumns = `refresh_hash AS "refreshHash", former_hash AS "formerHash", former_answer AS "formerAnswer"`;
+const refreshColumns = `refresh_hash AS "refreshHash", former_hash AS "formerHash", former_answer AS "formerResponse"`;
 
 /** `access` is JSON in the row. */
 type Row<Of extends SignIn> = Omit<Of, "access"> & { readonly access: string };
@@ -60,7 +60,7 @@ export function storedSignIns({ read, changeTogether }: Queries): SignInRecords 
             refreshHash,
             next.refreshHash,
             next.formerHash,
-            next.formerAnswer,
+            next.formerResponse,
             next.usedAtMs,
             JSON.stringify(next.access),
             yield* raiseRevision(),

@@ -23,9 +23,7 @@ export type CallState =
   | "unnamed"
   /** A stream is collected up to its first frame: an error in it can still get its own status. */
   | "first_frame"
-  /**
-   * The events that announce the response have arrived, and wait for content: a failure can still get its own status.
-   */
+  /** The events that announce the response have arrived, and wait for content: a failure can still get its own status. */
   | "opening"
   /** Handed over before its first frame, so that the client can be sent heartbeats. */
   | "early_stream"

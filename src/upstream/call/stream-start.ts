@@ -14,9 +14,7 @@ export const openingMs = 2000;
 /** OpenAI's opening events repeat the instructions and the tools of the request, twice. */
 const maxOpeningBytes = 256 * 1024;
 
-/**
- * The beginning of an event decides whether it is an opening one. A chat chunk with a role has 300 to 500 characters.
- */
+/** The beginning of an event decides whether it is an opening one. A chat chunk with a role has 300 to 500 characters. */
 const maxHeadChars = 1024;
 
 const blankLine = Buffer.from("\n\n");

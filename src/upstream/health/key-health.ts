@@ -86,9 +86,7 @@ export class FailingKeys {
     this.#spanMs = spanMs;
   }
 
-  /**
-   * Successful calls are counted only for keys that have failed, so this does nothing while the provider is healthy.
-   */
+  /** Successful calls are counted only for keys that have failed, so this does nothing while the provider is healthy. */
   answered(keyId: string, nowMs: number): void {
     if (this.#windows.size > 0) this.#windows.get(keyId)?.add(nowMs, false);
   }

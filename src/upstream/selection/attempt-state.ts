@@ -67,7 +67,7 @@ export class AttemptState {
     this.#lastFailure = failure;
     if (failure.coolDownMs !== null) this.#firstOverload ??= failure;
     if (failure.mayRetry) this.retryCandidate ??= candidate;
-    if (!failure.mayTryOthers) this.finalFailure = failure;
+    if (!failure.mayTryOtherDeployments) this.finalFailure = failure;
     const record = recordOf(candidate, failure, status, durationMs);
     this.#lastAttempt = { candidate, record };
     return record;

@@ -20,8 +20,8 @@ import {
 import { azureCredentials } from "./credentials.ts";
 
 /** `max_completion_tokens` and `stream_options` exist since this version, Responses since the second one. */
-const firstWithUsageOption = "2024-09-01";
-const firstWithResponses = "2025-03-01";
+const firstUsageOptionVersion = "2024-09-01";
+const firstResponsesVersion = "2025-03-01";
 
 /** OpenAI's own models require `max_completion_tokens`; other makers' models at the same address support only `max_tokens`. */
 const otherMakers =
@@ -44,9 +44,9 @@ export const azure: Vendor = {
     if (isAnthropicEndpoint(baseUrl)) return { dialects: ["messages"], countTokens: true };
     if (isModelsEndpoint(baseUrl)) return { dialects: ["chat"], maxTokensField: "max_tokens" };
     const date = dateOf(options.api_version);
-    const isOld = date !== null && date < firstWithUsageOption;
+    const isOld = date !== null && date < firstUsageOptionVersion;
     return {
-      ...(date !== null && date < firstWithResponses ? { dialects: ["chat"] } : {}),
+      ...(date !== null && date < firstResponsesVersion ? { dialects: ["chat"] } : {}),
       ...(isOld ? { maxTokensField: "max_tokens", streamUsage: false } : {}),
       countTokens: dialects?.includes("messages") === true,
     };

@@ -188,9 +188,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/**
- * Prevents header injection: by a line end, or by a character beyond Latin-1, of which only the lower byte is sent.
- */
+/** Prevents header injection: by a line end, or by a character beyond Latin-1, of which only the lower byte is sent. */
 const unsendable = /[\0\r\n\u0100-\uffff]/;
 
 function headerLine(name: string, value: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { makeRates } from "../../../src/base/money/rates.ts";
-import { keptLabels } from "../../../src/base/requests/kept-labels.ts";
 import { type CallerLabels, readLabels } from "../../../src/base/requests/labels.ts";
+import { storedLabels } from "../../../src/base/requests/stored-labels.ts";
 import { dimensionOf } from "../../../src/store/reporting/dimensions.ts";
 import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
@@ -20,7 +20,7 @@ const usual = { affinity: "conversation", batch: null, fallbackFrom: null, stepp
 
 /** As the gateway writes them; of these values reports tell `uncounted` not apart. */
 function textOf(labels: CallerLabels, uncounted?: string): string {
-  return JSON.stringify(keptLabels(labels, (_, value) => value !== uncounted));
+  return JSON.stringify(storedLabels(labels, (_, value) => value !== uncounted));
 }
 
 describe("what a caller says about a request", () => {

@@ -39,13 +39,13 @@ describe("a store's sign-ins", () => {
       expect(await on.signIns.begin(signIn("a", 1_000), terms)).toEqual([]);
       expect(await on.signIns.findByFamily(familyHash)).toEqual({
         ...open,
-        ...{ refreshHash, formerHash: null, formerAnswer: null },
+        ...{ refreshHash, formerHash: null, formerResponse: null },
       });
       expect(await on.signIns.findByFamily(refreshHash)).toBeNull();
       const { revision, signIns } = await on.store.changesSince(before);
       expect(signIns).toEqual([open]);
       const next = {
-        ...{ refreshHash: "second", formerHash: refreshHash, formerAnswer: "sealed" },
+        ...{ refreshHash: "second", formerHash: refreshHash, formerResponse: "sealed" },
         ...{ usedAtMs: 2_000, access: [{ hash: "b", endsAtMs: 3_000 }] },
       };
       expect(await on.signIns.refresh("a", refreshHash, next)).toBe(true);
@@ -59,14 +59,14 @@ describe("a store's sign-ins", () => {
       expect(await on.signIns.refresh("a", "second", next)).toBe(false);
       expect((await on.store.load()).signIns).toEqual([ended]);
       // What it was answered with is of no more use.
-      expect((await on.signIns.findByFamily(familyHash))?.formerAnswer).toBeNull();
+      expect((await on.signIns.findByFamily(familyHash))?.formerResponse).toBeNull();
     },
   );
 
   testEachStore("are refreshed once, however many try at the same time", async (database) => {
     await using on = await opened(database);
     await on.signIns.begin(signIn("a", 1_000), terms);
-    const next = { formerHash: null, formerAnswer: null, usedAtMs: 2_000, access: [] };
+    const next = { formerHash: null, formerResponse: null, usedAtMs: 2_000, access: [] };
     const tried = await Promise.all(
       [1, 2, 3, 4].map((no) => on.signIns.refresh("a", "refresh a", { ...next, refreshHash: `next ${no}` })),
     );

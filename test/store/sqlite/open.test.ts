@@ -41,7 +41,7 @@ describe("opening", () => {
     expect(settings.map((name) => readPragma(database, name))).toEqual(["wal", 2, 1, 10]);
     database.close();
     // A gateway syncs the log itself, and makes its own checkpoints.
-    const gateway = openConnection(join(folder.dir, "x.db"), { busyTimeoutMs: 10, syncsElsewhere: true });
+    const gateway = openConnection(join(folder.dir, "x.db"), { busyTimeoutMs: 10, isSyncedByLog: true });
     const expected = ["wal", 1, 0];
     const names = ["journal_mode", "synchronous", "wal_autocheckpoint"];
     expect(names.map((name) => readPragma(gateway, name))).toEqual(expected);

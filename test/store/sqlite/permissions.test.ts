@@ -43,7 +43,7 @@ test.each(["gateway", "operator"] as const)(
       dir,
       clock: systemClock,
       role,
-      onClosedToOthers: (file) => told.push(file),
+      onPermissionsRestricted: (file) => told.push(file),
     });
     expect(told.sort()).toEqual(loose.map((name) => join(dir, name)).sort());
     for (const name of loose) expect(modeOf(join(dir, name))).toBe(0o600);
@@ -64,8 +64,8 @@ test.each(["gateway", "operator"] as const)(
     symlinkSync(victims[0] ?? "", join(dir, "sluice.db.copy"));
     symlinkSync(elsewhere.dir, join(dir, "backups"));
     const told: string[] = [];
-    const onClosedToOthers = (file: string) => told.push(file);
-    await (await openSqliteStore({ dir, clock: systemClock, role, onClosedToOthers })).close();
+    const onPermissionsRestricted = (file: string) => told.push(file);
+    await (await openSqliteStore({ dir, clock: systemClock, role, onPermissionsRestricted })).close();
     createBackupFolder(dataFolder(dir));
     expect(told).toEqual([]);
     for (const path of [...victims, elsewhere.dir]) expect(modeOf(path)).toBe(0o755);

@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
-import { keptAs } from "../../../src/store/sqlite/files/restore.ts";
+import { replacedPath } from "../../../src/store/sqlite/files/restore.ts";
 import {
   applyStagedRestore,
   endStagedRestore,
@@ -44,10 +44,10 @@ test("a copy that was handed in is put in place once, and kept until that is sai
   expect(await applyStagedRestore(dir)).toBeNull();
   await stageRestore({ dir, from: copy, nowMs });
   expect(await keysIn(dir)).toBe(1);
-  expect(await applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  expect(await applyStagedRestore(dir)).toEqual({ replaced: replacedPath(dir, nowMs) });
   expect(await keysIn(dir)).toBe(0);
   expect(hasStagedRestore(dir)).toBe(true);
-  expect(await applyStagedRestore(dir)).toEqual({ replaced: keptAs(dir, nowMs) });
+  expect(await applyStagedRestore(dir)).toEqual({ replaced: replacedPath(dir, nowMs) });
   endStagedRestore(dir);
   expect(hasStagedRestore(dir)).toBe(false);
 });
@@ -58,7 +58,7 @@ test("a crash after the old database was set aside is made good at the next star
   await applyStagedRestore(dir);
   renameSync(join(dir, "sluice.db"), join(dir, "lost"));
   expect(await applyStagedRestore(dir)).not.toBeNull();
-  expect(existsSync(keptAs(dir, nowMs))).toBe(true);
+  expect(existsSync(replacedPath(dir, nowMs))).toBe(true);
   expect(await keysIn(dir)).toBe(0);
 });
 

@@ -31,7 +31,7 @@ describe("refusals", () => {
     };
     expect(failureOf(400, body)).toMatchObject({
       mayRetry: true,
-      mayTryOthers: true,
+      mayTryOtherDeployments: true,
       evidence: null,
       alarm: false,
     });

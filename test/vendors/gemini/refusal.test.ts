@@ -38,7 +38,7 @@ const quota = (quotaId: string): JsonObject => ({
 
 describe("what Google's refusals mean", () => {
   test("an invalid argument is the client's, in Google's words without the project's name (G61)", () => {
-    const { error, mayTryOthers, alarm, evidence } = failureOf(
+    const { error, mayTryOtherDeployments, alarm, evidence } = failureOf(
       googleError(400, "INVALID_ARGUMENT", "Unknown field in projects/canary-project-1/locations/us."),
     );
     expect(error).toBeInstanceOf(GatewayError);
@@ -46,7 +46,11 @@ describe("what Google's refusals mean", () => {
       code: "invalid_request",
       message: "Unknown field in projects/[account]/locations/us.",
     });
-    expect({ mayTryOthers, alarm, evidence }).toEqual({ mayTryOthers: false, alarm: false, evidence: null });
+    expect({ mayTryOtherDeployments, alarm, evidence }).toEqual({
+      mayTryOtherDeployments: false,
+      alarm: false,
+      evidence: null,
+    });
   });
 
   test.each([
@@ -66,7 +70,7 @@ describe("what Google's refusals mean", () => {
     ],
   ])("G62: %s is the key's fault, which is another's turn and an alarm", (_, answer) => {
     const failure = failureOf(answer);
-    expect(failure).toMatchObject({ keyProblem: "rejected", alarm: true, mayTryOthers: true });
+    expect(failure).toMatchObject({ keyProblem: "rejected", alarm: true, mayTryOtherDeployments: true });
     expect(failure.error.code).toBe("upstream_error");
     expect(failure.error.message).not.toContain("API");
     expect(failure.providerMessage).not.toContain("123456789");
@@ -75,7 +79,7 @@ describe("what Google's refusals mean", () => {
   test("a location that is not supported is the account's affair: an alarm, and elsewhere it may work (G63)", () => {
     const message = "User location is not supported for the API use.";
     const failure = failureOf(googleError(400, "FAILED_PRECONDITION", message));
-    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
+    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOtherDeployments: true });
     expect(failure.error.code).toBe("upstream_error");
   });
 
@@ -89,7 +93,7 @@ describe("what Google's refusals mean", () => {
 
   test("a model that is not found is an alarm, and not the key's fault (G65)", () => {
     const failure = failureOf(googleError(404, "NOT_FOUND", "models/nobody is not found."));
-    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOthers: true });
+    expect(failure).toMatchObject({ keyProblem: null, alarm: true, mayTryOtherDeployments: true });
   });
 
   test.each([
@@ -116,14 +120,14 @@ describe("what Google's refusals mean", () => {
   test("problem is retried, overload waits, and what took too long is not asked again (G67)", () => {
     expect(failureOf(googleError(500, "INTERNAL", "Internal error."))).toMatchObject({
       mayRetry: true,
-      mayTryOthers: true,
+      mayTryOtherDeployments: true,
     });
     expect(failureOf(googleError(503, "UNAVAILABLE", "Overloaded."))).toMatchObject({
       coolDownMs: 0,
       keyProblem: null,
     });
     const slow = failureOf(googleError(504, "DEADLINE_EXCEEDED", "The prompt is too large."));
-    expect(slow).toMatchObject({ mayRetry: false, mayTryOthers: false });
+    expect(slow).toMatchObject({ mayRetry: false, mayTryOtherDeployments: false });
     expect(slow.error.code).toBe("upstream_timeout");
     expect(failureOf(googleError(499, "CANCELLED", "Cancelled."))).toMatchObject({
       mayRetry: false,

@@ -129,7 +129,7 @@ describe("an account that nobody pays for is the operator's affair, whatever the
     const failure = failureOf(kind, status, body);
     expect(failure).toMatchObject({
       alarm: true,
-      mayTryOthers: true,
+      mayTryOtherDeployments: true,
       mayRetry: false,
       keyProblem: "rejected",
       evidence: "provider",
@@ -189,7 +189,7 @@ test("so is one that a stream, or an answer with status 200, says this of", () =
       alarm: true,
       kind: "billing",
       keyProblem: "rejected",
-      mayTryOthers: true,
+      mayTryOtherDeployments: true,
     });
     expect(failure.error).toMatchObject({
       code: "upstream_error",

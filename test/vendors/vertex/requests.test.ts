@@ -143,13 +143,17 @@ describe("refusals", () => {
     const message =
       "Publisher Model `projects/p1/locations/us/publishers/anthropic/models/x` was not found or your project does not have access to it.";
     const failure = failureOf(404, google(404, "NOT_FOUND", message));
-    expect(failure).toMatchObject({ alarm: true, mayTryOthers: true, error: { code: "upstream_error" } });
+    expect(failure).toMatchObject({
+      alarm: true,
+      mayTryOtherDeployments: true,
+      error: { code: "upstream_error" },
+    });
     expect(failure.providerMessage).not.toContain("p1");
   });
 
   test("a used up quota without RetryInfo is a second's pause (V15)", () => {
     const failure = failureOf(429, google(429, "RESOURCE_EXHAUSTED", "Resource exhausted."));
-    expect(failure).toMatchObject({ keyProblem: "throttled", mayTryOthers: true });
+    expect(failure).toMatchObject({ keyProblem: "throttled", mayTryOtherDeployments: true });
     expect(failure.error.retryAfterSeconds).toBe(1);
   });
 

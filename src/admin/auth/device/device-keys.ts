@@ -45,24 +45,24 @@ export async function pollGrant(
   const deviceHash = hashSecret(deviceCode);
   const nowMs = deps.clock.wallMs();
   const grant = await devices.findByDevice(deviceHash);
-  if (grant === null) return refusedPoll("invalid_grant", "Unknown device code. Sign in again.", true);
+  if (grant === null) return rejectedPoll("invalid_grant", "Unknown device code. Sign in again.", true);
   // Otherwise the access of an hour could become a lasting key.
   if (grant.purpose !== purpose)
-    return refusedPoll("invalid_grant", "This device code was requested by another kind of client.");
-  if (grant.state === "used") return refusedPoll("invalid_grant", "This device code was used already.");
+    return rejectedPoll("invalid_grant", "This device code was requested by another kind of client.");
+  if (grant.state === "used") return rejectedPoll("invalid_grant", "This device code was used already.");
   if (grant.endsAtMs <= nowMs) {
-    return refusedPoll("expired_token", "The code has expired. Sign in again.");
+    return rejectedPoll("expired_token", "The code has expired. Sign in again.");
   }
-  if (grant.state === "denied") return refusedPoll("access_denied", "The request was denied on the page.");
+  if (grant.state === "denied") return rejectedPoll("access_denied", "The request was denied on the page.");
   if (grant.state === "pending") {
     const isEarly = grant.polledAtMs !== null && nowMs - grant.polledAtMs < grant.intervalMs;
     await devices.recordPoll(deviceHash, nowMs, grant.intervalMs + (isEarly ? slowerByMs : 0));
     return isEarly
-      ? refusedPoll("slow_down", "Wait 5 more seconds between polls.")
-      : refusedPoll("authorization_pending", "The code has not been approved yet.");
+      ? rejectedPoll("slow_down", "Wait 5 more seconds between polls.")
+      : rejectedPoll("authorization_pending", "The code has not been approved yet.");
   }
   const identity = await devices.claim(deviceHash, nowMs);
-  if (identity === null) return refusedPoll("invalid_grant", "This device code was used already.");
+  if (identity === null) return rejectedPoll("invalid_grant", "This device code was used already.");
   // Written when it was approved.
   const person = JSON.parse(identity) as PersonIdentity;
   try {
@@ -71,14 +71,14 @@ export async function pollGrant(
     return await issueTo(deps, person, { label: grant.device, address });
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
-    return refusedPoll("access_denied", error.message);
+    return rejectedPoll("access_denied", error.message);
   }
 }
 
 /** RFC 8628: the interval of a terminal that polls too often grows by this. */
 const slowerByMs = 5000;
 
-function refusedPoll(error: PollError, description: string, isUnknown = false): PollResult {
+function rejectedPoll(error: PollError, description: string, isUnknown = false): PollResult {
   return { error, description, isUnknown };
 }
 

@@ -16,9 +16,7 @@ const timeoutMs = 10_000;
 /** The headers that the OpenID client reads. */
 const readHeaders = ["content-type", "www-authenticate", "dpop-nonce"];
 
-/**
- * A `fetch` for the OpenID client with its own connection: clients' uploads can use up all slots of the built-in one.
- */
+/** A `fetch` for the OpenID client with its own connection: clients' uploads can use up all slots of the built-in one. */
 const fetchFromIssuer: CustomFetch = async (url, { method, headers, body, signal }) => {
   const sent = body === undefined || body === null ? null : await new Response(body).text();
   const request = { method, headers: { ...headers, "accept-encoding": "identity" }, body: sent };

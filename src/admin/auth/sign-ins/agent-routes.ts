@@ -41,7 +41,7 @@ export function mountAgentRoutes(app: Elysia, deps: AdminDeps): void {
 async function admitted(deps: AdminDeps, mode: KeyMode, request: Request, answer: Answer): Promise<Response> {
   try {
     const bearer = bearerOf(request) ?? "";
-    await lookAfresh(deps, request, bearer);
+    await reloadSignIns(deps, request, bearer);
     if (deps.keys.find(bearer)?.mode !== mode) throw notSignedIn(deps, bearer);
     const token = deps.keys.signIns.ofToken(bearer);
     if (token === null)
@@ -62,7 +62,7 @@ async function admitted(deps: AdminDeps, mode: KeyMode, request: Request, answer
  * Reloads sign-ins, because another gateway may have issued the token a moment ago. An address that guesses tokens
  * causes no reload.
  */
-async function lookAfresh(
+async function reloadSignIns(
   { keys, guard, ...deps }: AdminDeps,
   request: Request,
   bearer: string,

@@ -6,9 +6,7 @@ import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { formerPair, mintNext, stateAfter, type TokenPair } from "./tokens.ts";
 
-/**
- * Grace time of a replaced token: two processes that share a file send the same token at once, and responses get lost.
- */
+/** Grace time of a replaced token: two processes that share a file send the same token at once, and responses get lost. */
 const graceMs = 60_000;
 const refreshesPerMinute = 60;
 

@@ -40,9 +40,7 @@ export function accessOf({ access, accessEndsAtMs }: TokenPair): AccessToken {
   return { hash: hashSecret(access), endsAtMs: accessEndsAtMs };
 }
 
-/**
- * The state to store when this pair replaces the presented token's. Former access tokens stay valid until they expire.
- */
+/** The state to store when this pair replaces the presented token's. Former access tokens stay valid until they expire. */
 export function stateAfter(
   signIn: SignIn,
   presented: string,
@@ -53,15 +51,15 @@ export function stateAfter(
   return {
     refreshHash: hashSecret(pair.refresh),
     formerHash: hashSecret(presented),
-    formerAnswer: encryptText(Buffer.from(JSON.stringify(pair)), encryptionBy(presented)),
+    formerResponse: encryptText(Buffer.from(JSON.stringify(pair)), encryptionBy(presented)),
     usedAtMs: nowMs,
     access: [...known, accessOf(pair)].slice(-maxAccessTokens),
   };
 }
 
 /** The response to the former refresh token; only that token decrypts it. */
-export function formerPair({ formerAnswer }: RefreshableSignIn, presented: string): TokenPair | null {
-  const opened = formerAnswer === null ? null : decryptText(formerAnswer, encryptionBy(presented));
+export function formerPair({ formerResponse }: RefreshableSignIn, presented: string): TokenPair | null {
+  const opened = formerResponse === null ? null : decryptText(formerResponse, encryptionBy(presented));
   // Written by `stateAfter`.
   return opened === null ? null : (JSON.parse(Buffer.from(opened).toString()) as TokenPair);
 }

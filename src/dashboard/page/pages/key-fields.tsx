@@ -84,9 +84,7 @@ function KeyInput({ field, state, choices }: SelectProps & { field: KeyField }) 
   }
 }
 
-/**
- * The chosen models, separated by commas; empty means all. A model that is no longer served stays until it is removed.
- */
+/** The chosen models, separated by commas; empty means all. A model that is no longer served stays until it is removed. */
 function ModelPicker({ label, hint, state: [value, onValue], choices }: LabelProps & SelectProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
   const others = choices.filter((choice) => !chosen.includes(choice.value));

@@ -22,17 +22,17 @@ export function phasesOf(
 ): readonly Phase[] {
   const { first_byte_ms: firstByteMs, total_ms: totalMs } = times;
   if (totalMs === null) return [];
-  const answerMs = Math.min(firstByteMs ?? totalMs, totalMs);
-  const tried = attempts.length > 0 ? attempts : impliedAttempt(times, answerMs);
+  const replyMs = Math.min(firstByteMs ?? totalMs, totalMs);
+  const tried = attempts.length > 0 ? attempts : impliedAttempt(times, replyMs);
   const triedMs = tried.reduce((sum, { duration_ms: ms }) => sum + ms, 0);
   const parts: readonly Omit<Phase, "startMs">[] = [
-    { name: "Queue", kind: "queue", ms: Math.max(0, answerMs - triedMs) },
+    { name: "Queue", kind: "queue", ms: Math.max(0, replyMs - triedMs) },
     ...tried.map(({ deployment, failure, duration_ms: ms }) => ({
       name: failure === null ? `${deployment}, first byte` : `${deployment}, ${failure}`,
       kind: failure === null ? ("attempt" as const) : ("failed" as const),
       ms,
     })),
-    { name: times.stream ? "Stream" : "Response", kind: "stream", ms: totalMs - answerMs },
+    { name: times.stream ? "Stream" : "Response", kind: "stream", ms: totalMs - replyMs },
     { name: "Settle", kind: "settle", ms: settleMs ?? 0 },
   ];
   let startMs = 0;

@@ -10,9 +10,7 @@ export function loneIndices(values: Values): number[] {
   );
 }
 
-/**
- * Splits the values into finished steps and the unfinished last one. Lines to the last value start at the value before.
- */
+/** Splits the values into finished steps and the unfinished last one. Lines to the last value start at the value before. */
 export function splitUnfinished(values: Values, shape: Shape | undefined) {
   const last = values.length - 1;
   const begin = shape === "bars" ? last : last - 1;

@@ -1,7 +1,4 @@
-/**
- * Converse is the same for all models, except for some models' own fields. The family is recognized by the model's
- * name.
- */
+/** Converse is the same for all models, except for some models' own fields. The family is recognized by the model's name. */
 export type ModelFamily = "claude" | "nova" | "gpt-oss" | "mistral" | "other";
 
 const families: readonly (readonly [RegExp, ModelFamily])[] = [

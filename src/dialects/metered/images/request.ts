@@ -38,9 +38,7 @@ const maxSeriesLength = 15;
 /** More than any server draws at once; a hold for a slip of the keyboard would be without bounds. */
 const maxAtOnce = 100;
 
-/**
- * Maximum number of images that can be returned, by any of the servers' names for it. Throws if the number is invalid.
- */
+/** Maximum number of images that can be returned, by any of the servers' names for it. Throws if the number is invalid. */
 export function maxImages(body: JsonObject): number {
   const { sequential_image_generation: series, sequential_image_generation_options: options } = body;
   const isSeries = series != null && series !== "disabled";

@@ -12,10 +12,7 @@ export interface Track {
   readonly secondsPerFrame: number;
 }
 
-/**
- * Maximum boxes and frames to inspect, which takes milliseconds. A recording of speech has fewer of them in its last
- * MiB.
- */
+/** Maximum boxes and frames to inspect, which takes milliseconds. A recording of speech has fewer of them in its last MiB. */
 const maxSteps = 30_000;
 
 /**

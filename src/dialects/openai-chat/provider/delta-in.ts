@@ -139,10 +139,7 @@ function inputText(input: Json | undefined): string {
 /** Only chunks that match are parsed. Nearly all chunks have content and do not match. */
 const mayOpen = /"role"|"choices"\s*:\s*\[\s*\]/;
 
-/**
- * Whether the event is a chunk that only announces the response: one with the role, or Azure's findings about the
- * prompt.
- */
+/** Whether the event is a chunk that only announces the response: one with the role, or Azure's findings about the prompt. */
 export function isOpeningChunk(event: string): boolean {
   const chunk = mayOpen.test(event) ? parseObject(dataOf(event)) : null;
   if (chunk === null || !Array.isArray(chunk["choices"]) || isFailure(chunk)) return false;

@@ -15,10 +15,7 @@ const maxFieldBytes = 1024 * 1024;
 const maxFiles = 32;
 /** Enough for the header that has the duration of the audio. */
 const maxStartBytes = 64 * 1024;
-/**
- * Some audio formats have their tables at the end. The tables of an MP4 file have four bytes for each frame: 90
- * minutes.
- */
+/** Some audio formats have their tables at the end. The tables of an MP4 file have four bytes for each frame: 90 minutes. */
 const maxEndBytes = 1024 * 1024;
 
 interface OpenFile {

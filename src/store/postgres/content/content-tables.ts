@@ -9,7 +9,7 @@ import { Database } from "../database.ts";
 import { DayPartitions } from "./day-partitions.ts";
 
 /** Frees a little more than needed, so that not every pass deletes. */
-const keptShare = 0.95;
+const retainedShare = 0.95;
 /** Space of a body stored as chunks of 2 KB with their index, and the additional space of a row. */
 const bodyShare = 1.05;
 const bytesBesideBody = 250;
@@ -61,7 +61,7 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
     async prune({ beforeMs, maxBytes }) {
       await days.drop(beforeMs);
       if ((await days.bytes()) <= maxBytes) return;
-      const partitions = await evict(client, maxBytes * keptShare);
+      const partitions = await evict(client, maxBytes * retainedShare);
       if (partitions.size > 0) await rewrite(partitions);
     },
 

@@ -44,7 +44,7 @@ interface Entry<Item, Answer> {
 const defaultMostItems = 256;
 const firstPauseMs = 10;
 const maxPauseMs = 250;
-const lookAfterMs = 100;
+const silenceCheckMs = 100;
 
 /**
  * Sends items to the database in numbered batches, one at a time and in order. The number is part of the transaction:
@@ -243,7 +243,7 @@ export class Lane<Item, Answer> {
   /** One timer for all callers: there are as many as requests. */
   #watch(): ReturnType<typeof setInterval> {
     this.#silentMs = 0;
-    const timer = setInterval(() => this.#look(), lookAfterMs);
+    const timer = setInterval(() => this.#look(), silenceCheckMs);
     timer.unref();
     return timer;
   }
@@ -253,7 +253,7 @@ export class Lane<Item, Answer> {
    * only its own interval, because after a busy moment of this process a reply may have arrived without being read.
    */
   #look(): void {
-    this.#silentMs += lookAfterMs;
+    this.#silentMs += silenceCheckMs;
     this.#abandon(performance.now());
     if (this.size > 0 || this.#watchTimer === null) return;
     clearInterval(this.#watchTimer);

@@ -1,4 +1,4 @@
-import type { KeptRates } from "../../../base/money/rates.ts";
+import type { StoredRates } from "../../../base/money/rates.ts";
 import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { BatchDecision, BatchReply, EndResult, LockedRows, MoneyRules } from "../../shared-batch.ts";
 import type { PostgresClient } from "../client.ts";
@@ -206,8 +206,8 @@ function literal(value: string | number | null): string {
 }
 
 /** The rates that a batch refers to. */
-export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
-  const all: KeptRates[] = [];
+export function ratesIn(items: readonly MoneyItem[]): readonly StoredRates[] {
+  const all: StoredRates[] = [];
   for (const item of items) {
     if (item.kind === "progress") for (const { rates } of item.notes.values()) all.push(rates);
     else if (item.kind === "end" && item.end.charge?.rates != null) all.push(item.end.charge.rates);

@@ -7,7 +7,7 @@ import { UnacknowledgedCharges } from "./unacknowledged.ts";
 const overdueMs = 500;
 
 /** Charges that an earlier node left in this folder. */
-export interface LeftCharges {
+export interface UnsentCharges {
   readonly nodeNo: number;
   /** If false, the folder may be a copy and the node alive. */
   readonly isDead: boolean;
@@ -52,8 +52,8 @@ export class ChargeKeeper {
    * Takes over what earlier processes left in this folder, and deletes their files. A file that cannot be copied
    * stays for the next start: a charge made twice changes nothing, a lost one does.
    */
-  adopt(databaseId: string): readonly LeftCharges[] {
-    const left: LeftCharges[] = [];
+  adopt(databaseId: string): readonly UnsentCharges[] {
+    const left: UnsentCharges[] = [];
     this.#try(() => {
       for (const file of UnacknowledgedCharges.leftIn(this.#settings.dir, databaseId)) {
         if (file.nodeNo !== this.#file?.nodeNo) left.push(this.#takeOver(file));
@@ -86,7 +86,7 @@ export class ChargeKeeper {
     });
   }
 
-  #takeOver(file: UnacknowledgedCharges): LeftCharges {
+  #takeOver(file: UnacknowledgedCharges): UnsentCharges {
     const { nodeNo, isOriginal: isDead } = file;
     const ends = file.all();
     if (ends.some(isFormer)) {

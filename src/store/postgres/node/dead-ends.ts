@@ -9,10 +9,7 @@ interface DeadHoldRow extends HoldRow {
   readonly atMs: number;
 }
 
-/**
- * The ends of some holds of dead nodes. None if there are none, or only holds of accounts that are locked at the
- * moment.
- */
+/** The ends of some holds of dead nodes. None if there are none, or only holds of accounts that are locked at the moment. */
 export async function deadEnds(
   query: Query,
   rules: Pick<MoneyRules, "interrupt">,

@@ -61,7 +61,7 @@ export class MoneyLanes {
   constructor(parts: MoneyLanesParts) {
     this.#parts = parts;
     const { settings, health, keeper, nodeNo, onFenced, elsewhere } = parts;
-    const { answerMs: deadlineMs } = settings.timing;
+    const { replyMs: deadlineMs } = settings.timing;
     const connect = () => new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
     const [money, claims, apart] = [connect(), connect(), connect()];
     this.#clients = [money, claims, apart];

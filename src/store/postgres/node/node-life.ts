@@ -18,7 +18,7 @@ export class NodeLife {
 
   constructor(settings: NodeContext, elsewhere: Query) {
     this.#settings = settings;
-    const { answerMs: deadlineMs } = settings.timing;
+    const { replyMs: deadlineMs } = settings.timing;
     this.#client = new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
   }
 
@@ -57,7 +57,7 @@ export class NodeLife {
   }
 
   /** Takes over dead nodes and ends their open holds. */
-  async lookAfterOthers(no: number): Promise<void> {
+  async takeOverExpired(no: number): Promise<void> {
     const { leaseMs, graceMs } = this.#settings.timing;
     const [row] = await this.#client.query<{ fenced: ArrayLike<number>; uncleared: number }>(
       "SELECT fenced, uncleared FROM sluice_look_after_nodes($1, $2, $3)",

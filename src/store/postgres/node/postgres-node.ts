@@ -38,7 +38,7 @@ const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const joinTimeoutMs = 10_000;
 /** Number of reply times that a clean stop waits. Charges that are not acknowledged by then are in the file. */
-const answersAwaitedAtLeaving = 2.5;
+const repliesAwaitedAtStop = 2.5;
 
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
 
@@ -193,7 +193,7 @@ export class PostgresNode implements StoreNode {
     await this.#turn;
     await this.#lookingAfter;
     await this.#doubting;
-    const isDrained = await this.#lanes.drained(answersAwaitedAtLeaving * this.#settings.timing.answerMs);
+    const isDrained = await this.#lanes.drained(repliesAwaitedAtStop * this.#settings.timing.replyMs);
     this.#health.state = "leaving";
     await this.#lanes.halt();
     // Unsent charges are in the file. Another node clears what this one leaves open.
@@ -278,13 +278,13 @@ export class PostgresNode implements StoreNode {
       this.#health.attempted("beat", error);
       return;
     }
-    this.#lookingAfter ??= this.#lookAfterOthers();
+    this.#lookingAfter ??= this.#takeOverExpired();
   }
 
   /** Heartbeats do not wait for it: ending all holds of a dead node may take longer than this node's lease. */
-  async #lookAfterOthers(): Promise<void> {
+  async #takeOverExpired(): Promise<void> {
     try {
-      await this.#life.lookAfterOthers(this.#no);
+      await this.#life.takeOverExpired(this.#no);
     } catch (error) {
       this.#health.attempted("beat", error);
     } finally {

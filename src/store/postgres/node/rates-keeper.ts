@@ -1,4 +1,4 @@
-import type { KeptRates } from "../../../base/money/rates.ts";
+import type { StoredRates } from "../../../base/money/rates.ts";
 import type { Query } from "../client.ts";
 
 /** Writes each set of rates before the first batch that refers to it: one statement per set and process. */
@@ -11,7 +11,7 @@ export class RatesKeeper {
     this.#query = query;
   }
 
-  async keep(all: readonly KeptRates[]): Promise<void> {
+  async keep(all: readonly StoredRates[]): Promise<void> {
     for (const { id, text } of all) {
       if (this.#known.has(id)) continue;
       await this.#query("INSERT INTO rates (id, rates) VALUES ($1::int8, $2) ON CONFLICT DO NOTHING", [

@@ -35,7 +35,7 @@ function describeFolderProblem(error: unknown): string | null {
       return "is not a folder;";
     case "EACCES":
     case "EPERM":
-      return isFromMaking(error)
+      return isFromCreation(error)
         ? "cannot be created: permission denied;"
         : "cannot be used: permission denied; run this as its owner or root, or";
     case "EROFS":
@@ -56,6 +56,6 @@ function describeFolderProblem(error: unknown): string | null {
   }
 }
 
-function isFromMaking(error: unknown): boolean {
+function isFromCreation(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "mkdir";
 }

@@ -4,7 +4,7 @@ import { StoreError } from "../../store.ts";
 import { type DataFolder, dataFolder, namesIn } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { replaceDatabase } from "./replace.ts";
-import { keptAs } from "./restore.ts";
+import { replacedPath } from "./restore.ts";
 import { hasStagedRestore } from "./staged-restore.ts";
 
 /**
@@ -51,7 +51,7 @@ export async function finishRestore(dir: string, nowMs: number): Promise<string 
       rmSync(incomingFile, { force: true });
       return "A restore was interrupted before it took effect, so the data is unchanged. To restore it, run the command again.";
     }
-    await replaceDatabase(folder, keptAs(dir, nowMs));
+    await replaceDatabase(folder, replacedPath(dir, nowMs));
     return "Sluice finished an interrupted restore: the restored copy is in use.";
   } finally {
     lock.release();

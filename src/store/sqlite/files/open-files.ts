@@ -9,7 +9,7 @@ import { copyDatabase } from "./backup.ts";
 import { backupFile, createBackupFolder } from "./backup-folder.ts";
 import type { DataFolder } from "./folder.ts";
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 /**
  * Checks every second that the open files are still the ones at their paths, and with the batches that the database is.
@@ -33,7 +33,7 @@ export class OpenFiles {
       const identity = identify(file);
       if (identity !== null) this.#identities.set(file, identity);
     }
-    this.#timer.start(lookEveryMs, () => this.look());
+    this.#timer.start(pollEveryMs, () => this.look());
   }
 
   get problem(): StoreProblem | null {
@@ -49,7 +49,7 @@ export class OpenFiles {
   }
 
   /** Called before a batch is written. The batch goes to the file that is still open; the next request is rejected. */
-  lookBeforeBatch(): void {
+  checkBeforeBatch(): void {
     if (this.#problem === null && !this.#isInPlace(this.#folder.databaseFile)) this.look();
   }
 

@@ -14,7 +14,7 @@ const ownFiles = /^(?:sluice\.(db|lock$|restore)|(content|reports)\.db)/;
  * have granted, and reports each file. Throws if this user cannot change them. The folder's own permissions do not
  * change, because it may be shared; nor does anything that a symbolic link in it points to.
  */
-export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
+export function restrictPermissions({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
   if (process.platform === "win32") return;
   const files = [
     ...namesIn(dir).flatMap((name) => (ownFiles.test(name) ? [join(dir, name)] : [])),

@@ -31,7 +31,7 @@ export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Pro
   const folder = dataFolder(dir);
   const lock = await lockFolder(folder);
   try {
-    return await putInPlace(folder, from, keptAs(dir, nowMs));
+    return await putInPlace(folder, from, replacedPath(dir, nowMs));
   } finally {
     lock.release();
   }
@@ -99,7 +99,7 @@ function verify(database: Database, file: string): void {
 }
 
 /** The path of a database that was replaced at this time. */
-export function keptAs(dir: string, nowMs: number): string {
+export function replacedPath(dir: string, nowMs: number): string {
   return backupFile(dataFolder(dir), "replaced", nowMs);
 }
 

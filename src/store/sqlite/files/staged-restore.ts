@@ -5,7 +5,7 @@ import type { RestoreResult } from "../../files.ts";
 import { patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { dataFolder, namesIn } from "./folder.ts";
-import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
+import { type RestoreOptions, replacedPath, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
  * A restore while a gateway uses the folder. Its memory decides balances, so the gateway has to apply the copy
@@ -54,7 +54,7 @@ export async function applyStagedRestore(dir: string): Promise<RestoreResult | n
   const staged = stagedIn(dir);
   if (staged === null) return null;
   const { file, nowMs } = staged;
-  const kept = keptAs(dir, nowMs);
+  const kept = replacedPath(dir, nowMs);
   const { databaseFile } = dataFolder(dir);
   if (existsSync(databaseFile) && (staged.isApplied || hasReplaced(kept, databaseFile))) {
     return { replaced: existsSync(kept) ? kept : null };
@@ -64,9 +64,7 @@ export async function applyStagedRestore(dir: string): Promise<RestoreResult | n
   return restored;
 }
 
-/**
- * Called when the copy is in use, or could not be applied for the given reason. The command that staged it stops waiting.
- */
+/** Called when the copy is in use, or could not be applied for the given reason. The command that staged it stops waiting. */
 export function endStagedRestore(dir: string, failure: string | null = null): void {
   const staged = stagedIn(dir);
   if (staged === null) return;
@@ -85,7 +83,7 @@ export async function outcomeOf(
     rmSync(file, { force: true });
     return { failure };
   }
-  const kept = keptAs(dir, nowMs);
+  const kept = replacedPath(dir, nowMs);
   return { replaced: existsSync(kept) ? kept : null };
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { answerQuestions } from "../../../base/threads/asked-thread.ts";
+import { serveRequests } from "../../../base/threads/worker-thread.ts";
 import { openConnection, readPragma } from "../connection.ts";
 import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
 import { checkpoint } from "./log-state.ts";
@@ -12,7 +12,7 @@ const maxRestarts = 5;
 
 let database: Database | null = null;
 
-answerQuestions(perform);
+serveRequests(perform);
 
 function perform(step: CheckpointStep): LogState {
   if (step.kind === "open") {

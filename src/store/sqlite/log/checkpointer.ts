@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { AskedThread, ThreadError } from "../../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
+import { ThreadError, WorkerThread } from "../../../base/threads/worker-thread.ts";
 import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
 import { checkpoint } from "./log-state.ts";
 import type { LogSync } from "./log-sync.ts";
@@ -28,7 +28,7 @@ export class Checkpointer {
   readonly #database: Database;
   readonly #log: Pick<LogSync, "check" | "fail">;
   readonly #maxPages: number;
-  readonly #thread: AskedThread<CheckpointStep, LogState>;
+  readonly #thread: WorkerThread<CheckpointStep, LogState>;
   #running: Promise<void> | null = null;
   #restarting: Promise<void> | null = null;
   /** Higher after a checkpoint that a reader kept from finishing. */
@@ -37,7 +37,7 @@ export class Checkpointer {
 
   constructor({ database, log, maxPages = defaultMaxPages }: CheckpointerOptions) {
     this.#database = database;
-    this.#thread = new AskedThread({
+    this.#thread = new WorkerThread({
       start: () => startThread(source),
       lost: () => new Error("The checkpoint thread stopped."),
       opening: { kind: "open", file: database.filename },

@@ -1,7 +1,7 @@
 import type { SQLQueryBindings } from "bun:sqlite";
 import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
-import { AskedThread } from "../../../base/threads/asked-thread.ts";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
+import { WorkerThread } from "../../../base/threads/worker-thread.ts";
 import type { Parameter, Work } from "../../query.ts";
 import type { ComparedCosts, ComparedPrices, ComparisonQuery } from "../../reports.ts";
 import { bindable, sqliteText } from "../queries.ts";
@@ -14,13 +14,13 @@ const closeTimeoutMs = 5_000;
 
 /** A gateway's reports: they run on a thread, one statement or transaction after the other. */
 export class ReportThread implements ReportReader {
-  readonly #thread: AskedThread<ReportQuestion, ReportRows>;
+  readonly #thread: WorkerThread<ReportQuestion, ReportRows>;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(dir: string, start = () => startThread(source, { smol: true })) {
     const lost = () => new Error("The report thread stopped. Retry.");
-    this.#thread = new AskedThread({ start, lost, opening: { kind: "open", dir } });
+    this.#thread = new WorkerThread({ start, lost, opening: { kind: "open", dir } });
   }
 
   readonly read = <Row>(text: string, parameters: readonly Parameter[] = []) =>

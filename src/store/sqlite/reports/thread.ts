@@ -1,5 +1,5 @@
 import { assert } from "../../../base/assert.ts";
-import { answerQuestions } from "../../../base/threads/asked-thread.ts";
+import { serveRequests } from "../../../base/threads/worker-thread.ts";
 import { ReportsFile } from "./reports-file.ts";
 import type { ReportQuestion, ReportRows } from "./thread-messages.ts";
 
@@ -10,7 +10,7 @@ let file: ReportsFile | null = null;
 let rest: unknown[] = [];
 
 /** Entry point of the thread that runs reports, so that one of any length delays no stream. */
-answerQuestions((question: ReportQuestion): ReportRows => {
+serveRequests((question: ReportQuestion): ReportRows => {
   perform(question);
   const rows = rest.splice(0, rowsPerMessage);
   return { rows, isComplete: rest.length === 0 };

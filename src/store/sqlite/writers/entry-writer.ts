@@ -1,5 +1,5 @@
 import type { Database, Statement } from "bun:sqlite";
-import type { KeptRates } from "../../../base/money/rates.ts";
+import type { StoredRates } from "../../../base/money/rates.ts";
 import type { AttemptCount } from "../../attempt-sums.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { entryColumns, entryRows } from "../../written-rows.ts";
@@ -79,7 +79,7 @@ export class RatesWriter {
   }
 
   /** The id of the rates. */
-  keep(rates: KeptRates | null): number | null {
+  keep(rates: StoredRates | null): number | null {
     if (rates === null) return null;
     if (!this.#known.has(rates.id)) {
       this.#insert.run(rates.id, rates.text);

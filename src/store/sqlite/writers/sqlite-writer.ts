@@ -29,7 +29,7 @@ import { TurnWriter } from "./turn-writer.ts";
 export interface WriterLog {
   readonly sync: Pick<LogSync, "check" | "sync" | "syncAlone">;
   readonly checkpoints: Pick<Checkpointer, "restarting" | "onCommit">;
-  readonly files?: Pick<OpenFiles, "lookBeforeBatch">;
+  readonly files?: Pick<OpenFiles, "checkBeforeBatch">;
 }
 
 /**
@@ -101,7 +101,7 @@ export class SqliteWriter implements BatchWriter {
     const { restarting } = checkpoints;
     if (restarting !== null) return restarting.then(() => this.write(items, isAlone));
     sync.check();
-    files?.lookBeforeBatch();
+    files?.checkBeforeBatch();
     this.#acknowledgedId = this.#committedId;
     this.#run(items);
     this.#committedId = Math.max(this.#committedId, this.#entries.lastId);

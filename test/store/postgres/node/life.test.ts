@@ -123,7 +123,7 @@ else
     test("that has joined anew is not fenced by the answer to an earlier sign of life", async () => {
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
-      const { node, events } = await world.join({ timing: { leaseMs: 600_000, answerMs: 60_000 } });
+      const { node, events } = await world.join({ timing: { leaseMs: 600_000, replyMs: 60_000 } });
       const firstNo = node.no;
       node.attach({ inFlight: () => 3, onFenced: () => {} });
       const isHeard = async (no: number) =>

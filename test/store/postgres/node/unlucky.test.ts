@@ -95,7 +95,7 @@ else
     test("that stops while the database is away leaves its charges to the next start", async () => {
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
-      const { node, proxy, dir } = await world.join({ timing: { leaseMs: 600_000, answerMs: 500 } });
+      const { node, proxy, dir } = await world.join({ timing: { leaseMs: 600_000, replyMs: 500 } });
       const [first, second] = [holdOrder(keyId, 100), holdOrder(keyId, 100)];
       await Promise.all([node.hold(first), node.hold(second)]);
       proxy.mode = "refuse";

@@ -122,7 +122,7 @@ else
     test("drops a hold that nobody waits for any more before it was sent", async () => {
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
-      const { node, proxy } = await world.join({ timing: { leaseMs: 600_000, answerMs: 60_000 } });
+      const { node, proxy } = await world.join({ timing: { leaseMs: 600_000, replyMs: 60_000 } });
       proxy.mode = "silent";
       const refused = (hold: Promise<unknown>) => expect(hold).rejects.toThrow(NodeUnavailable);
       const sent = refused(node.hold(holdOrder(keyId, 100)));

@@ -17,7 +17,7 @@ import { temporaryFolder, usageRecord } from "../../fixtures.ts";
 import { clientOf, migratedDatabase, type PostgresDatabase } from "../fixtures.ts";
 
 /** Short enough for a test to wait for a takeover, long enough for a busy machine to send its heartbeats. */
-export const shortTiming: NodeTiming = { leaseMs: 2_000, graceMs: 500, beatMs: 100, answerMs: 2_000 };
+export const shortTiming: NodeTiming = { leaseMs: 2_000, graceMs: 500, beatMs: 100, replyMs: 2_000 };
 
 /** A database with accounts, and nodes that reach it through proxies of their own. */
 export class NodeWorld implements AsyncDisposable {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Idempotency } from "../../src/idempotency/idempotency.ts";
-import { KeptBytes } from "../../src/idempotency/kept-bytes.ts";
 import { ResponseRecorder } from "../../src/idempotency/recorder.ts";
+import { StoredBytes } from "../../src/idempotency/stored-bytes.ts";
 import type { ResponsePart, Store } from "../../src/store/store.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -16,7 +16,7 @@ function keptOf(stored: Record<string, number> = {}) {
     asked.push(keyId);
     return stored[keyId] ?? 0;
   };
-  return { clock, asked, stored, kept: new KeptBytes({ retryBytes }, clock) };
+  return { clock, asked, stored, kept: new StoredBytes({ retryBytes }, clock) };
 }
 
 test("half of what a key may keep is for retries, and what is being recorded counts", async () => {

@@ -7,7 +7,7 @@ const maxChars = 256;
 const maxReadChars = 16_384;
 
 /** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. Owners always are. */
-export function keptLabels(
+export function storedLabels(
   { owner, user, session, tags }: CallerLabels,
   isCounted: (name: string, value: string) => boolean,
 ): LabelColumn {

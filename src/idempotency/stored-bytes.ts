@@ -8,7 +8,7 @@ const readEveryMs = 10_000;
 /** The share of a key's storage allowance for retries. Stored responses have the rest. */
 const retryShare = 1 / 2;
 
-interface KeptOfKey {
+interface StoredBytesOfKey {
   /** Bytes in the database: as last read, plus what was stored since. */
   stored: number;
   /** Bytes of responses that are still being recorded. */
@@ -17,11 +17,11 @@ interface KeptOfKey {
 }
 
 /** Counts the bytes stored for retries, for each key that sends idempotency keys. */
-export class KeptBytes {
+export class StoredBytes {
   readonly #store: Pick<Store, "retryBytes">;
   readonly #clock: Clock;
   /** Ordered by the time of the last read. */
-  readonly #byKey = new ChurnMap<string, KeptOfKey>();
+  readonly #byKey = new ChurnMap<string, StoredBytesOfKey>();
 
   constructor(store: Pick<Store, "retryBytes">, clock: Clock) {
     this.#store = store;
@@ -64,7 +64,7 @@ export class KeptBytes {
     if (isStored) known.stored += bytes;
   }
 
-  #known(keyId: string): KeptOfKey {
+  #known(keyId: string): StoredBytesOfKey {
     return this.#byKey.getOrInsertComputed(keyId, () => ({
       stored: 0,
       recording: 0,

@@ -22,7 +22,7 @@ interface ThreadFailure {
 
 type Reply<Answer> = { readonly answer: Answer } | { readonly failure: ThreadFailure };
 
-export interface AskedThreadOptions<Question> {
+export interface WorkerThreadOptions<Question> {
   readonly start: () => Worker;
   /** The error for pending questions if the thread cannot be started, or is gone. */
   readonly lost: () => Error;
@@ -31,13 +31,13 @@ export interface AskedThreadOptions<Question> {
 }
 
 /** A thread that answers questions one after the other. It runs while it is needed. */
-export class AskedThread<Question, Answer> {
+export class WorkerThread<Question, Answer> {
   readonly #thread: IdleThread;
   readonly #lost: () => Error;
   readonly #opening: Question | undefined;
   #waiting: PromiseWithResolvers<Reply<Answer>> | null = null;
 
-  constructor({ start, lost, opening }: AskedThreadOptions<Question>) {
+  constructor({ start, lost, opening }: WorkerThreadOptions<Question>) {
     this.#lost = lost;
     this.#opening = opening;
     this.#thread = new IdleThread({
@@ -92,7 +92,7 @@ export class AskedThread<Question, Answer> {
 declare const self: Worker;
 
 /** On the thread: answers every question. With `collects`, its garbage is collected after each, which an idle thread does not do by itself. */
-export function answerQuestions<Question, Answer>(
+export function serveRequests<Question, Answer>(
   answer: (question: Question) => Answer,
   { collects = false } = {},
 ): void {
