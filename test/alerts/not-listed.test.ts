@@ -17,7 +17,7 @@ testEachStore(
     const keys = Array.from({ length: maxListed + unlisted }, () =>
       keyRecord({ createdAtMs: nowMs - 30 * msPerDay, expiresAtMs: nowMs + msPerDay }),
     );
-    // All at once would wait for the database longer than a statement may, beside other tests.
+    // All at once would wait for the database longer than a statement may when other tests run too.
     for (let first = 0; first < keys.length; first += 50)
       await Promise.all(keys.slice(first, first + 50).map((key) => store.insertKey(key, 100)));
     await store.charge(keys.map(({ id }) => settleItem(id, 90, { atMs: nowMs, countedAtMs: nowMs })));

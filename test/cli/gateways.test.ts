@@ -145,17 +145,27 @@ test("what works on this machine says so, and does nothing", async () => {
   expect(readdirSync(place.folder)).toEqual([]);
 });
 
-test("a gateway elsewhere that is older than the command is told in one sentence", async () => {
-  const headers = { "x-request-id": "req_1" };
-  const error = { code: "unknown_operation", message: "Unknown path GET /admin/api/v1/keys." };
-  const fetch = () => Response.json({ error }, { status: 404, headers });
-  const older = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
-  const url = `http://127.0.0.1:${older.port}`;
-  const { code, stderr } = await sluice(elsewhere({ SLUICE_TOKEN: admin }), "--gateway", url, "keys", "list");
-  await older.stop(true);
-  const said = `error: the gateway at ${url} does not have this operation; it may be older than this command\n`;
-  expect([code, stderr]).toEqual([1, said]);
-});
+test.each([
+  ["GET", ["keys", "list"]],
+  ["POST", ["keys", "create", "--mode", "credit"]],
+])(
+  "a gateway elsewhere that is older than the command is told in one sentence (%s)",
+  async (method, words) => {
+    const unknown = await globalThis.fetch(`${gateway.url}/admin/api/v1/of-tomorrow`, {
+      method,
+      headers: { authorization: `Bearer ${admin}` },
+    });
+    const body = await unknown.text();
+    const { status, headers } = unknown;
+    const fetch = () => new Response(body, { status, headers });
+    const older = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+    const url = `http://127.0.0.1:${older.port}`;
+    const { code, stderr } = await sluice(elsewhere({ SLUICE_TOKEN: admin }), "--gateway", url, ...words);
+    await older.stop(true);
+    const said = `error: the gateway at ${url} does not have this operation; it may be older than this command\n`;
+    expect([code, stderr]).toEqual([1, said]);
+  },
+);
 
 test("a redirect is not followed, so the token stays with its own address", async () => {
   let sent = 0;

@@ -78,7 +78,7 @@ function unknownPath(request: Request): AdminError {
   // Not parsed as a URL, because the Host may be invalid.
   const path = pathOf(request);
   const message = `Unknown path ${method} ${withEllipsis(path, maxShownLength)}; ${adminBase}/openapi.json lists them`;
-  return new AdminError(404, "unknown_operation", sentence(message));
+  return new AdminError(404, "not_found", sentence(message));
 }
 
 /** A key can read its own data, but it cannot change anything, and does not represent the person who owns it. */

@@ -124,8 +124,8 @@ export class OperationClient {
   ): Promise<Response> {
     const response = await this.#transport.send({ method, path, body });
     if (response.ok) return response;
-    const { code, message } = await errorOf(response);
-    const isOlder = "gateway" in this.place && code === "unknown_operation";
+    const message = await messageOf(response);
+    const isOlder = "gateway" in this.place && response.status === 404 && message.startsWith("Unknown path ");
     throw new OperationRejected(
       isOlder
         ? `the gateway at ${this.place.gateway} does not have this operation; it may be older than this command`
@@ -162,10 +162,9 @@ function queryText(query: object): string {
   return set.length === 0 ? "" : `?${new URLSearchParams(Object.fromEntries(set))}`;
 }
 
-async function errorOf(response: Response): Promise<{ readonly code: unknown; readonly message: string }> {
+async function messageOf(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => null);
   const error = isObject(body) ? body["error"] : null;
-  const { code, message } = isObject(error) ? error : {};
-  const isSaid = typeof message === "string";
-  return { code, message: isSaid ? message : `the gateway responded with status ${response.status}` };
+  if (isObject(error) && typeof error["message"] === "string") return error["message"];
+  return `the gateway responded with status ${response.status}`;
 }

@@ -146,7 +146,7 @@ describe("keys", () => {
     for (const limit of ["9999", "1e1", "0x5", "%205", "5.0", "1.9", "+5", "x"]) {
       expect(await errorOf(await admin.call(`/keys?limit=${limit}`))).toBe("400 invalid_request");
     }
-    expect(await errorOf(await admin.call("/nowhere"))).toBe("404 unknown_operation");
+    expect(await errorOf(await admin.call("/nowhere"))).toBe("404 not_found");
   });
 });
 
