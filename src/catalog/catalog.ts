@@ -107,8 +107,8 @@ export class Catalog {
   }
 
   /**
-   * The price for holds: the highest rates among the model's own deployments. A fallback is held for before it runs. Null for a
-   * model that costs nothing.
+   * The price for holds: the highest rates among the model's own deployments. A fallback gets its own hold before it runs.
+   * Null for a model that costs nothing.
    */
   holdPrice(model: ModelSettings): Price | null {
     return this.#entries.get(model.id)?.holdPrice ?? null;

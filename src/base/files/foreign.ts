@@ -28,8 +28,8 @@ function foreignOwner({ uid }: Stats): string | null {
 }
 
 /**
- * Whether a group has no other member. Where each user has such a group, as on Debian and Fedora, new files can often be
- * written by it.
+ * Whether a group has no member but this user. Debian and Fedora create such a group for each user, and new files are
+ * often writable by it.
  */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getegid?.()) return false;

@@ -37,6 +37,7 @@ export const adminTokensCommands = commandGroup(
         timeColumn("created_at", "CREATED (UTC)"),
         timeColumn("revoked_at", "REVOKED (UTC)"),
       ],
+      examples: [["sluice admin-tokens list", ""]],
       nothing: "No tokens.",
     }),
     operation<AdminTokenView, { token: string }>({

@@ -67,14 +67,17 @@ interface ListedGateway {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newCommand("list", "List the remembered gateways, without their tokens")).action(
-    async (options: JsonOption & CsvOption) => {
-      const { readGateways } = await known();
-      const { used, gateways } = readGateways(terminal.env);
-      const rows = Object.entries(gateways).map(([name, { url }]) => ({ name, url, used: name === used }));
-      printList({ rows, columns, nothing: "No gateways." }, options, terminal);
-    },
-  );
+  return withCsv(
+    newCommand("list", "List the remembered gateways, without their tokens").examples([
+      "sluice gateways list",
+      "",
+    ]),
+  ).action(async (options: JsonOption & CsvOption) => {
+    const { readGateways } = await known();
+    const { used, gateways } = readGateways(terminal.env);
+    const rows = Object.entries(gateways).map(([name, { url }]) => ({ name, url, used: name === used }));
+    printList({ rows, columns, nothing: "No gateways." }, options, terminal);
+  });
 }
 
 const columns: readonly ListColumn<ListedGateway>[] = [
@@ -86,6 +89,7 @@ const columns: readonly ListColumn<ListedGateway>[] = [
 function removeCommand(terminal: Terminal): Command {
   return newCommand("remove", "Forget a gateway and its token")
     .argument("<name>", "the gateway")
+    .examples(["sluice gateways remove work", ""])
     .action(async (name: string, options: JsonOption) => {
       const { readGateways, writeGateways } = await known();
       const { used, gateways } = readGateways(terminal.env);

@@ -34,7 +34,7 @@ export function originalCallId(id: string): string {
 
 const legal = /^[a-zA-Z0-9]{9}$/;
 
-/** The id of a call as Mistral's models take it: nine letters and digits and nothing else. The same for the same id. */
+/** A call id that Mistral's models accept: exactly nine letters and digits. Equal ids give equal results. */
 export function mistralId(id: string): string {
   return legal.test(id) ? id : Bun.hash.xxHash64(id).toString(36).padStart(9, "0").slice(-9);
 }

@@ -126,7 +126,7 @@ async function findInPlayground(
 ): Promise<KeyRecord | null> {
   const secret = await playground.find(hashSecret(presented), clock.wallMs());
   if (secret === null) return null;
-  if (!call.route.isCharged) throw rejected("A key of the playground cannot call this route.");
+  if (!call.route.isCharged) throw rejected("Playground keys cannot call this route.");
   taken.playground = { hash: secret.hash, taken: 0 };
   return keys.byId(secret.keyId);
 }

@@ -129,7 +129,7 @@ export class Ongoing {
     if (this.#slotless.delete(waiting)) this.#notifyIfEmpty();
   }
 
-  /** Requests wait for a slot, or for the event loop: what can wait longer is not begun. */
+  /** Whether requests wait for a slot, or for the event loop, so that less urgent work should not start. */
   get isCrowded(): boolean {
     return this.#all.waiting > 0 || this.#limits.lagMs() > crowdedLagMs;
   }

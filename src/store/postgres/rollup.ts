@@ -33,7 +33,7 @@ export async function rollUp(client: PostgresClient): Promise<boolean> {
   });
 }
 
-/** Null while another node is rolling up. */
+/** Locks the state of the roll-up and returns it; null while another node is rolling up. */
 async function lockBounds(query: Query): Promise<Bounds | null> {
   const [bounds] = await query<Bounds>(
     `SELECT entries_through::float8 AS entries, endings_through::float8 AS endings FROM rollups

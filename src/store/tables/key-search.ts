@@ -67,8 +67,8 @@ const isShared = `(NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
   OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)`;
 
 /** A shorter text is the beginning of too many ids. */
-const shortestBeginning = 8;
-const isNamed = `keys.id <> '' AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
+const minPrefixLength = 8;
+const isNamed = `keys.id <> '' AND (keys.label = $1::text OR (length($1::text) >= ${minPrefixLength}
   AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(keys.prefix, 1, length($1::text)) = $1::text)))`;
 
 /** Uses one index per table. One condition over both tables would read all of them: 35 ms with 100,000 keys. */

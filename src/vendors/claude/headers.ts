@@ -16,7 +16,7 @@ export interface SortedBetas {
   readonly unknown: readonly string[];
 }
 
-/** A newer name of a feature that clouds have under another one. */
+/** Newer names of a beta that clouds know under its earlier name. */
 const renamedBeta = /^advanced-tool-use-.*/;
 const cloudsName = "tool-search-tool-2025-10-19";
 

@@ -106,7 +106,7 @@ const minuteMs = 60_000;
 const linesPerMinute = 20;
 let reported = { sinceMs: Number.NEGATIVE_INFINITY, texts: new Set<string>() };
 
-/** Anyone can cause failures, and name them, so each has one line a minute, and all together have a few. */
+/** Logs a failure. Anyone can cause failures with any text, so each text is logged once a minute, and all up to a limit. */
 export function reportFailure(
   { log, clock }: Pick<AdminDeps, "log" | "clock">,
   text: string,
