@@ -6,6 +6,7 @@ import { zoneWord } from "./format.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
 import { Alerts } from "./pages/alerts.tsx";
+import { Batches } from "./pages/batches.tsx";
 import { RequestPage } from "./pages/exchange-detail.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -53,7 +54,11 @@ const places: readonly Place[] = [
 ];
 
 /** The pages that the search offers. */
-const pages = [...places, { path: "alerts", title: "Alerts" }].map(({ path: target, title }) => ({
+const others = [
+  { path: "alerts", title: "Alerts" },
+  { path: "batches", title: "Batches" },
+];
+const pages = [...places, ...others].map(({ path: target, title }) => ({
   ...{ text: title, about: "page", target: hrefOf(target) },
 }));
 
@@ -63,6 +68,7 @@ function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
   if (here === "alerts") return <Alerts />;
+  if (here === "batches") return <Batches />;
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
   if (here.startsWith("models/")) return <ModelPage key={here} id={decoded(here.slice("models/".length))} />;
   if (here.startsWith("requests/")) return <RequestPage key={here} id={here.slice("requests/".length)} />;

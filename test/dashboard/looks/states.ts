@@ -54,7 +54,18 @@ const searchFor = (text: string) => async (page: Page) => {
   await page.locator(".found [role=option]").first().waitFor();
 };
 
-const emptyPages = ["", "keys", "accounts", "models", "reports", "requests", "playground", "tail", "alerts"];
+const emptyPages = [
+  "",
+  "keys",
+  "accounts",
+  "models",
+  "reports",
+  "requests",
+  "playground",
+  "tail",
+  "alerts",
+  "batches",
+];
 const fullPages = [
   "?range=7d",
   "keys",
@@ -115,6 +126,31 @@ const someAlerts = {
   },
 };
 
+const batch = (id: string, state: string, status: string, more: object = {}) => ({
+  ...{ id, key: "slu_8fK2mQ0xYbTn", endpoint: "/v1/chat/completions", status, state, reason: null },
+  ...{ total: 50_000, completed: 12_345, failed: 67, charged: 12.345678901, unit: "credits" },
+  ...{ created_at: "2026-11-18T09:12:00.000Z", expires_at: "2026-11-19T09:12:00.000Z", ended_at: null },
+  ...more,
+});
+const someBatches = {
+  ...noAlerts,
+  "/batches": {
+    status: 200,
+    body: {
+      data: [
+        batch("batch_2f8K1mQ0xYbTn3LwVz7Cde", "running", "in_progress"),
+        batch("batch_3f8K1mQ0xYbTn3LwVz7Cde", "waiting", "in_progress", { reason: "account_cap" }),
+        batch("msgbatch_4f8K1mQ0xYbTn3LwVz7Cde", "paused", "in_progress", { reason: "restored" }),
+        batch("batch_5f8K1mQ0xYbTn3LwVz7Cde", "ended", "completed", {
+          ...{ unit: "tokens", charged: 123_456_789, failed: 0, completed: 50_000 },
+          ended_at: "2026-11-18T10:40:00.000Z",
+        }),
+      ],
+      next_cursor: null,
+    },
+  },
+};
+
 const state = (world: World, viewer: Viewer, path: string, more: Partial<State> = {}): State => ({
   name: `${world}, ${path === "" ? "overview" : path}`,
   ...{ world, viewer, path, answers: noAlerts },
@@ -145,6 +181,7 @@ export function statesOf({ key, longKey, account, secret, deviceCode }: Ids): re
     admin("keys", { name: "search for a long name", prepare: searchFor(longOwner) }),
     admin("requests?outcome=failed", { name: "request that failed", prepare: openRequest, hasPicture: true }),
     admin("alerts", { name: "alerts of each kind", answers: someAlerts, hasPicture: true }),
+    admin("batches", { name: "batches in each state", answers: someBatches }),
     admin("", { name: "overview with alerts", answers: someAlerts }),
     admin("accounts?near=0.8", { name: "caps near their limit" }),
     admin("no-such-page", { name: "page that does not exist" }),

@@ -18,7 +18,8 @@ import { wholeOrNull } from "./key-form.ts";
 const shownCount = 10;
 
 /** The page of what the alert is about. */
-function placeOf({ subject: { type, id } }: AlertView): string {
+function placeOf({ kind, subject: { type, id } }: AlertView): string {
+  if (kind === "batch_waiting") return hrefOf("batches");
   if (type === "key") return hrefOf(`keys/${id}`);
   if (type === "account") return hrefOf(`accounts/${id}`);
   if (type === "model") return modelHref(id);

@@ -1,0 +1,106 @@
+import type { BatchView } from "../../../admin/batches/schema.ts";
+import { api, useAnswer } from "../api.ts";
+import { count, credits, moment, percent } from "../format.ts";
+import { Ask } from "../parts/ask.tsx";
+import { Badge, type Tone } from "../parts/badge.tsx";
+import { Card } from "../parts/card.tsx";
+import { ask, type DialogProps } from "../parts/dialogs.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
+import { Menu, MenuItem } from "../parts/menu.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { LoadedContent } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { hrefOf } from "../router.ts";
+
+const tones: Readonly<Record<BatchView["state"], Tone>> = {
+  running: "info",
+  waiting: "warn",
+  paused: "warn",
+  ended: "muted",
+};
+
+function chargedText({ charged, unit }: BatchView): string {
+  return unit === "credits" ? credits(charged) : `${count(charged)} tokens`;
+}
+
+const columns: readonly Column<BatchView>[] = [
+  {
+    name: "Batch",
+    class: "lead message",
+    cell: ({ endpoint }) => endpoint,
+    note: ({ id }) => id,
+  },
+  {
+    name: "Key",
+    cell: ({ key }) => <a href={hrefOf(`keys/${key}`)}>{key}</a>,
+    note: ({ created_at: at }) => moment(at),
+  },
+  {
+    name: "Status",
+    cell: ({ state, status }) => <Badge tone={tones[state]}>{state === "ended" ? status : state}</Badge>,
+    note: ({ reason }) => reason,
+  },
+  {
+    name: "Progress",
+    class: "number",
+    cell: ({ completed, failed, total }) => percent(completed + failed, total),
+    note: ({ completed, failed, total }) =>
+      `${count(completed)} of ${count(total)}${failed === 0 ? "" : `, ${count(failed)} failed`}`,
+  },
+  { name: "Charged", class: "number", minor: true, cell: chargedText },
+];
+
+function CancelBatch({ subject: { id }, onClose }: DialogProps<BatchView>) {
+  const texts = { title: "Cancel batch", verb: "Cancel batch", done: "Cancelled.", about: id };
+  return (
+    <Ask {...texts} danger onClose={onClose} send={() => api.post(`/batches/${id}/cancel`)}>
+      <p>Lines that run are charged. Others never start.</p>
+    </Ask>
+  );
+}
+
+function ResumeBatch({ subject: { id }, onClose }: DialogProps<BatchView>) {
+  const texts = { title: "Resume batch", verb: "Resume", done: "Resumed.", about: id };
+  return (
+    <Ask {...texts} onClose={onClose} send={() => api.post(`/batches/${id}/resume`)}>
+      <p>Lines that ran after the backup run again, and are charged again.</p>
+    </Ask>
+  );
+}
+
+const actions: Column<BatchView> = {
+  name: "Actions",
+  class: "row-end",
+  unseen: true,
+  cell: (batch) =>
+    batch.state !== "ended" && (
+      <ForAdmins>
+        <Menu label={`Actions for ${batch.id}`}>
+          {batch.state === "paused" && <MenuItem onClick={ask(ResumeBatch, batch)}>Resume…</MenuItem>}
+          <MenuItem onClick={ask(CancelBatch, batch)}>Cancel…</MenuItem>
+        </Menu>
+      </ForAdmins>
+    ),
+};
+
+/** The newest batches of all keys. */
+export function Batches() {
+  const batches = useAnswer<{ data: BatchView[] }>("/batches", 5000);
+  return (
+    <>
+      <PageHead title="Batches" about="What clients run in batches, and what it waits for." />
+      <Card title="Newest">
+        <LoadedContent loaded={batches}>
+          {({ data }) => (
+            <Table
+              rows={data}
+              columns={[...columns, actions]}
+              keyOf={({ id }) => id}
+              empty={<p class="muted pad">Batches appear here when a client creates one.</p>}
+            />
+          )}
+        </LoadedContent>
+      </Card>
+    </>
+  );
+}
