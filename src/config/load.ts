@@ -8,6 +8,7 @@ import { decode } from "./decode.ts";
 import { rememberEnvironment } from "./environment/remember-secrets.ts";
 import { resolveHeaders } from "./headers.ts";
 import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint.ts";
+import { lintSignIn } from "./lint-sign-in.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
@@ -157,6 +158,7 @@ function* settingsFrom(
     ...lintPrices(own, context.places),
     ...lintLimits(sound, models, context.places),
     ...lintConversations(settings, context.places),
+    ...lintSignIn(config, { admin: settings.admin, models: namesOf(sound).models }, context),
   ];
   yield;
   const skippedModels = findSkippedModels(sound, providers, models);

@@ -136,7 +136,7 @@ describe("config check", () => {
     writeFileSync(join(place.folder, "sluice.toml"), `${admin}${demo}`);
     const warnings = async () =>
       (await sluiceJson<{ warnings: string[] }>(place, "config", "check")).warnings.filter((warning) =>
-        warning.includes("member_keys"),
+        warning.includes("member_keys.account"),
       );
     expect(await warnings()).toEqual([]);
     await sluice(place, "accounts", "create", "--mode", "credit", "--label", "other");
