@@ -37,6 +37,7 @@ export interface FileRecords {
   bytesOf(keyId: string): Promise<number>;
   /** An open batch that reads it; null if there is none. */
   usedBy(id: string): Promise<string | null>;
+  /** Deletes nothing while an open batch reads it. Returns whether it did. */
   delete(keyId: string, id: string): Promise<boolean>;
   /** Deletes some inputs that have expired or belong to a revoked key, unless an open batch reads them. Returns how many. */
   prune(nowMs: number): Promise<number>;

@@ -116,6 +116,13 @@ export class LineScanner {
     if (this.#isBad) return;
     let from = 0;
     for (let end = piece.indexOf(lineFeed); end !== -1; end = piece.indexOf(lineFeed, from)) {
+      if (end === from && this.#restBytes === 0) {
+        // A file may have millions of empty lines.
+        this.#at += 1;
+        this.#line += 1;
+        from = end + 1;
+        continue;
+      }
       // Short lines are not awaited: a piece may have thousands.
       const ending = this.#endLine(piece.subarray(from, end));
       if (ending !== null) await ending;
@@ -150,11 +157,6 @@ export class LineScanner {
   }
 
   #endLine(last: Uint8Array): Promise<void> | null {
-    if (last.length === 0 && this.#restBytes === 0) {
-      this.#at += 1;
-      this.#line += 1;
-      return null;
-    }
     this.#keep(last);
     const start = this.#at;
     const length = this.#restBytes;

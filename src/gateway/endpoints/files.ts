@@ -202,7 +202,7 @@ async function deleteFile(gateway: Gateway, exchange: Exchange): Promise<Respons
   if (batchId !== null && (kind === "output" || kind === "errors")) {
     await batches.deleteResults(batchId, kind);
   }
-  await batches.store.uploads.delete(call.keyId, id);
+  if (!(await batches.store.uploads.delete(call.keyId, id))) throw notFound(id);
   return Response.json({ id, object: "file", deleted: true }, { headers: commonHeaders(exchange) });
 }
 
@@ -232,9 +232,13 @@ async function find(gateway: Gateway, exchange: Exchange) {
   const id = segmentOf(exchange, "file_id");
   const found = await gateway.batches.store.uploads.find(call.keyId, id);
   if (found === null || found.kind === "requests") {
-    throw new GatewayError("not_found", `No file found with id '${id.slice(0, 200)}'.`);
+    throw notFound(id);
   }
   return { call, found };
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError("not_found", `No file found with id '${id.slice(0, 200)}'.`);
 }
 
 function shown({ id, bytes, createdAtMs, expiresAtMs, name, kind }: FileRecord) {

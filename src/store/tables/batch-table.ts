@@ -1,6 +1,7 @@
 import type { BatchQuery, BatchRecord, BatchRecords } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
 import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-search.ts";
+import { hideFile } from "./file-table.ts";
 import { type LineStatements, storedLines } from "./line-table.ts";
 import { raiseRevision } from "./revision.ts";
 
@@ -86,7 +87,7 @@ export function storedBatches(queries: Queries, own: LineStatements): BatchRecor
         if (gone.length > 0) return false;
         yield* query("DELETE FROM batches WHERE no = $1::int8", [batch.no]);
         yield* query("DELETE FROM files WHERE batch_id = $1::text", [id]);
-        yield* query("DELETE FROM files WHERE id = $1::text AND kind = 'requests'", [batch.fileId]);
+        yield* query(`${hideFile} WHERE id = $1::text AND kind = 'requests'`, [batch.fileId]);
         return true;
       }),
 

@@ -1,3 +1,4 @@
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
 import type { Queries } from "../query.ts";
 
@@ -54,26 +55,41 @@ export function storedFiles({ read, change }: Queries): FileRecords {
     },
 
     async delete(keyId, id) {
-      const deleted = await change(
-        "DELETE FROM files WHERE id = $1::text AND key_no = (SELECT no FROM keys WHERE id = $2::text) RETURNING id",
+      const hidden = await change(
+        `${hideFile} WHERE id = $1::text AND key_no = (SELECT no FROM keys WHERE id = $2::text) AND NOT ${isUsed} RETURNING id`,
         [id, keyId],
       );
-      return deleted.length > 0;
+      if (hidden.length > 0) await deleteHidden(change, id);
+      return hidden.length > 0;
     },
 
     async prune(nowMs) {
-      const pruned = await change(
-        `DELETE FROM files WHERE no IN (SELECT no FROM files WHERE batch_id IS NULL AND NOT ${isUsed}
+      const pruned = await read<{ id: string }>(
+        `SELECT id FROM files WHERE batch_id IS NULL AND NOT ${isUsed}
           AND (expires_at_ms <= $1::int8 OR key_no IN (SELECT no FROM keys WHERE status = 'revoked'))
-        LIMIT ${prunedAtOnce}) RETURNING no`,
+        LIMIT ${prunedAtOnce}`,
         [nowMs],
       );
+      for (const { id } of pruned) await deleteHidden(change, id);
       return pruned.length;
     },
   };
 }
 
 const prunedAtOnce = 20;
+
+/** From now on it is only deleted: here, or with what has expired. */
+export const hideFile = "UPDATE files SET kind = 'uploading', bytes = 0, expires_at_ms = 0";
+
+/** Some parts at a time: those of 256 MB take a second. */
+async function deleteHidden(change: Queries["change"], id: string): Promise<void> {
+  const deleteParts = `DELETE FROM file_parts WHERE file_id = $1::text
+    AND sequence IN (SELECT sequence FROM file_parts WHERE file_id = $1::text LIMIT ${partsAtOnce}) RETURNING sequence`;
+  while ((await change(deleteParts, [id])).length === partsAtOnce) await nextLoopIteration();
+  await change("DELETE FROM files WHERE id = $1::text", [id]);
+}
+
+const partsAtOnce = 16;
 
 const isUsed = "EXISTS (SELECT 1 FROM batches b WHERE b.file_id = files.id AND b.ended_at_ms IS NULL)";
 

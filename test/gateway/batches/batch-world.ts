@@ -5,6 +5,7 @@ import type { Caller, World } from "../world.ts";
 export interface ShownBatch {
   readonly id: string;
   readonly status: string;
+  readonly input_file_id: string;
   readonly output_file_id: string | null;
   readonly error_file_id: string | null;
   readonly request_counts: { readonly total: number; readonly completed: number; readonly failed: number };

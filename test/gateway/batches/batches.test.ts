@@ -288,6 +288,26 @@ describe.each(stores)("batches on %s", (store) => {
     expect(world.provider.requests).toHaveLength(3);
   });
 
+  test("a file is deleted with all of its parts, and never while a batch reads it", async () => {
+    const { uploads } = world.running.store;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.provider.script((request) => ({ ...usualResponse(request), before: [{ until: promise }] }));
+    const { id, input_file_id: used } = await client.create(chatLines(1));
+    // What is created between a client's check and its deletion is safe, too.
+    expect(await uploads.delete(caller.key.id, used)).toBe(false);
+    resolve();
+    await client.untilEnded(id);
+    const parts = 40;
+    const { body: file } = await client.upload("x".repeat(parts * 256 * 1024));
+    expect(await uploads.part(file.id, parts - 1)).not.toBeNull();
+    for (const each of [used, file.id])
+      expect((await client.fetch("DELETE", `/files/${each}`)).status).toBe(200);
+    const left = await Promise.all(Array.from({ length: parts }, (_, part) => uploads.part(file.id, part)));
+    expect(left).toEqual(Array(parts).fill(null));
+    expect((await client.fetch("DELETE", `/files/${file.id}`)).status).toBe(404);
+    expect((await client.call<{ data: unknown[] }>("GET", "/files?purpose=batch")).body.data).toEqual([]);
+  });
+
   test("another key's lines start although one has many", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     world.provider.script((request) => ({ ...usualResponse(request), before: [{ until: promise }] }));
