@@ -252,6 +252,9 @@ function receiver(
   return null;
 }
 
+/** A provider with `models = "catalog"` has more than a hundred. */
+const maxNamed = 5;
+
 /** For each skipped provider, names the models that clients will miss. */
 function skippedWarnings(
   config: ConfigFile,
@@ -261,7 +264,8 @@ function skippedWarnings(
   const notServed = unserved(config, served);
   return [...providers.skipped].map(([name, reason]) => {
     const lost = notServed.filter((model) => providersOf(model).includes(name)).map(({ id }) => id);
-    const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
+    const more = lost.length > maxNamed ? ` and ${lost.length - maxNamed} more` : "";
+    const models = lost.length === 0 ? "" : `; not listed: ${lost.slice(0, maxNamed).join(", ")}${more}`;
     return `provider "${name}" is skipped: ${reason}${models}`;
   });
 }

@@ -67,6 +67,13 @@ describe("secrets", () => {
 });
 
 describe("a provider whose key is not set", () => {
+  test("has a short warning, even if it serves a whole catalog", () => {
+    const { settings } = load(
+      '[providers.openai]\nkind = "openai"\napi_key = "env:OPENAI_API_KEY"\nmodels = "catalog"\n',
+    );
+    expect(settings.warnings[0]).toMatch(/not listed: (?:[\w.-]+, ){4}[\w.-]+ and \d+ more$/);
+  });
+
   test("is left out with a warning that names its models, which are not listed", () => {
     const { settings } = load(provider('"env:OPENAI_API_KEY"'));
     expect([...settings.providers.keys()]).toEqual(["demo"]);
