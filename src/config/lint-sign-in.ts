@@ -9,7 +9,7 @@ export function lintSignIn(
   { places, problems }: LoadContext,
 ): string[] {
   const written = validFields(config.admin, "admin", problems);
-  return [...withoutSignIn(written), ...withoutAddress(written), ...unknownModels(admin, models)].map(
+  return [...withoutSignIn(written), ...withoutAddress(written, admin), ...unknownModels(admin, models)].map(
     ([path, warning]) => `${places.describe(`admin.${path}`)} ${warning}`,
   );
 }
@@ -27,17 +27,24 @@ function withoutSignIn(written: Written): Warning[] {
 }
 
 /** A group without `group:` matches nobody. */
-function withoutAddress({ oidc, ...lists }: Written): Warning[] {
-  if (oidc === undefined || (oidc.user_claim ?? "email") !== "email") return [];
-  return (["admins", "viewers", "members"] as const).flatMap((list) => {
-    const names = lists[list] ?? [];
-    if (typeof names === "string") return [];
-    const others = names.filter((name) => !name.includes("@") && !name.startsWith("group:"));
-    return others.map(
-      (name) =>
-        [list, `has "${name}", which is not an e-mail address; pass "group:${name}" for a group`] as const,
-    );
-  });
+function withoutAddress({ oidc, user_header: header }: Written, admin: AdminSettings): Warning[] {
+  if (oidc === undefined || header !== undefined || (oidc.user_claim ?? "email") !== "email") return [];
+  const { admins, viewers, members, memberKeys, managedSettings } = admin;
+  const lists: readonly (readonly [path: string, names: readonly string[]])[] = [
+    ["admins", admins],
+    ["viewers", viewers],
+    ["members", members === "everyone" ? [] : members],
+    ["member_keys", memberKeys.flatMap(({ for: names }) => names ?? [])],
+    ["managed_settings", managedSettings.flatMap(({ for: names }) => names ?? [])],
+  ];
+  return lists.flatMap(([list, names]) =>
+    names
+      .filter((name) => !name.includes("@") && !name.startsWith("group:"))
+      .map((name) => [
+        list,
+        `has "${name}", which is not an e-mail address; pass "group:${name}" for a group`,
+      ]),
+  );
 }
 
 /** Claude Code resolves names of its own, such as `opus` and `sonnet[1m]`. */

@@ -19,12 +19,14 @@ test("lists of people without a way to sign in are warned about", () => {
 
 test("a name that is no address and no group is warned about where people are known by their address", () => {
   const lists =
-    '[admin]\nadmins = ["ada@example.com", "platform"]\nviewers = ["group:finance"]\nmembers = ["engineering"]\n';
+    '[admin]\nadmins = ["ada@example.com", "platform"]\nviewers = ["group:finance"]\nmembers = ["engineering"]\n' +
+    '[[admin.member_keys]]\nfor = ["contractors"]\naccount = "team"\n';
   const isNoAddress = (list: string, name: string) =>
     `admin.${list} has "${name}", which is not an e-mail address; pass "group:${name}" for a group`;
   expect(warningsOf(demoModel + lists + oidc, { env })).toEqual([
     isNoAddress("admins", "platform"),
     isNoAddress("members", "engineering"),
+    isNoAddress("member_keys", "contractors"),
   ]);
   expect(warningsOf(`${demoModel}${lists}${oidc}user_claim = "preferred_username"`, { env })).toEqual([]);
 });
