@@ -26,7 +26,7 @@ function withoutSignIn(written: Written): Warning[] {
     .map((name) => [name, "has no effect without admin.oidc or admin.user_header"]);
 }
 
-/** A group without `group:` matches nobody. */
+/** A group without `group:` is compared with addresses, so it matches no person. */
 function withoutAddress({ oidc, user_header: header }: Written, admin: AdminSettings): Warning[] {
   if (oidc === undefined || header !== undefined || (oidc.user_claim ?? "email") !== "email") return [];
   const { admins, viewers, members, memberKeys, managedSettings } = admin;

@@ -81,7 +81,7 @@ const prunedAtOnce = 20;
 /** From now on it is only deleted: here, or with what has expired. */
 export const hideFile = "UPDATE files SET kind = 'uploading', bytes = 0, expires_at_ms = 0";
 
-/** Some parts at a time: those of 256 MB take a second. */
+/** Some parts at a time: 256 MB take a second. */
 async function deleteHidden(change: Queries["change"], id: string): Promise<void> {
   const deleteParts = `DELETE FROM file_parts WHERE file_id = $1::text
     AND sequence IN (SELECT sequence FROM file_parts WHERE file_id = $1::text LIMIT ${partsAtOnce}) RETURNING sequence`;
