@@ -27,7 +27,8 @@ export interface FileRecords {
   /** Its parts follow, then `complete`. */
   begin(file: FileRecord): Promise<void>;
   addPart(id: string, sequence: number, body: Uint8Array): Promise<void>;
-  complete(file: FileRecord): Promise<void>;
+  /** False if the key's files would have more bytes than it may store: other uploads were faster. */
+  complete(file: FileRecord, bytesPerKey: number): Promise<boolean>;
 
   find(keyId: string, id: string): Promise<FileRecord | null>;
   /** Null if `after` is unknown. */

@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -86,7 +86,7 @@ export async function receiveUpload(
 
 /** Stores an input that `receive` writes. Clients cannot see it before it is complete. */
 export async function storeInput(
-  { exchange, keyId }: AdmittedCall,
+  { exchange, keyId, configured }: AdmittedCall,
   files: InputFiles,
   receive: (writer: InputWriter) => Promise<Pick<FileRecord, "kind" | "name" | "expiresAtMs">>,
 ): Promise<FileRecord> {
@@ -99,7 +99,8 @@ export async function storeInput(
     const received = await receive(writer);
     await writer.end();
     const file = { ...begun, ...received, bytes: writer.bytes };
-    await files.records.complete(file);
+    const { bytesPerKey } = configured.settings.batches;
+    if (!(await files.records.complete(file, bytesPerKey))) throw full(bytesPerKey);
     return file;
   } catch (error) {
     // If this fails, too, it expires.
@@ -113,8 +114,11 @@ export async function roomOf({ keyId, configured }: AdmittedCall, { records }: I
   const { bytesPerKey } = configured.settings.batches;
   const room = bytesPerKey - (await records.bytesOf(keyId));
   if (room > 0) return room;
-  throw new GatewayError(
-    "invalid_request",
+  throw full(bytesPerKey);
+}
+
+function full(bytesPerKey: number): GatewayError {
+  return invalidRequest(
     `This key's files and results take all of its ${bytesPerKey} bytes. Delete files that you do not need.`,
   );
 }

@@ -1,8 +1,8 @@
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
-import type { Queries } from "../query.ts";
+import { type Queries, query } from "../query.ts";
 
-export function storedFiles({ read, change }: Queries): FileRecords {
+export function storedFiles({ read, change, changeTogether }: Queries): FileRecords {
   return {
     async begin({ id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs }) {
       await change(insertFile, [id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs]);
@@ -16,12 +16,17 @@ export function storedFiles({ read, change }: Queries): FileRecords {
       ]);
     },
 
-    async complete({ id, kind, name, bytes, expiresAtMs }) {
-      await change(
-        `UPDATE files SET kind = $2::text, name = $3::text, bytes = $4::int8, expires_at_ms = $5::int8 WHERE id = $1::text`,
-        [id, kind, name, bytes, expiresAtMs],
-      );
-    },
+    complete: ({ id, keyId, kind, name, bytes, expiresAtMs }, bytesPerKey) =>
+      changeTogether(function* () {
+        // One after the other, so that each sees what the others have stored.
+        yield* query("SELECT no FROM keys WHERE id = $1::text FOR NO KEY UPDATE", [keyId]);
+        const completed = yield* query(
+          `UPDATE files SET kind = $2::text, name = $3::text, bytes = $4::int8, expires_at_ms = $5::int8
+          WHERE id = $1::text AND ${bytesOfKey("files.key_no")} + $4::int8 <= $6::int8 RETURNING id`,
+          [id, kind, name, bytes, expiresAtMs, bytesPerKey],
+        );
+        return completed.length > 0;
+      }),
 
     async find(keyId, id) {
       const [row] = await read<FileRecord>(
@@ -102,10 +107,12 @@ SELECT f.id, k.id AS "keyId", f.kind, f.name, f.bytes::float8 AS bytes, f.batch_
   f.expires_at_ms::float8 AS "expiresAtMs" FROM files f JOIN keys k ON k.no = f.key_no`;
 
 /** Results of open batches count, too. */
-const selectBytes = `
-SELECT (coalesce((SELECT sum(bytes) FROM files WHERE key_no = keys.no AND batch_id IS NULL), 0)
-  + coalesce((SELECT sum(output_bytes + error_bytes) FROM batches WHERE key_no = keys.no), 0))::float8 AS bytes
-FROM keys WHERE id = $1::text`;
+function bytesOfKey(keyNo: string): string {
+  return `(coalesce((SELECT sum(f.bytes) FROM files f WHERE f.key_no = ${keyNo} AND f.batch_id IS NULL), 0)
+  + coalesce((SELECT sum(b.output_bytes + b.error_bytes) FROM batches b WHERE b.key_no = ${keyNo}), 0))`;
+}
+
+const selectBytes = `SELECT ${bytesOfKey("keys.no")}::float8 AS bytes FROM keys WHERE id = $1::text`;
 
 async function listed(
   read: Queries["read"],

@@ -308,6 +308,14 @@ describe.each(stores)("batches on %s", (store) => {
     expect((await client.call<{ data: unknown[] }>("GET", "/files?purpose=batch")).body.data).toEqual([]);
   });
 
+  test("uploads at once store no more than the key may", async () => {
+    const change = "[batches]\nbytes_per_key = 300000";
+    await world.reload((config) => config.replace("[batches]", change));
+    const uploads = await Promise.all([1, 2, 3].map(() => client.upload("x".repeat(200_000))));
+    expect(uploads.map(({ status }) => status).toSorted()).toEqual([200, 400, 400]);
+    expect(await world.running.store.uploads.bytesOf(caller.key.id)).toBe(200_000);
+  });
+
   test("another key's lines start although one has many", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     world.provider.script((request) => ({ ...usualResponse(request), before: [{ until: promise }] }));
