@@ -241,7 +241,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "warning",
     next: () => "sluice batches list --open",
     about: "A batch cannot go on: it waits for credit, a cap, space or its key, or a restore has paused it.",
-    resolvedText: ({ subject }) => `Batches of key ${subject.label} go on, or have ended.`,
+    resolvedText: ({ subject }) => `Batches of key ${subject.label} are running again, or have ended.`,
   },
   price_outdated: {
     severity: "info",

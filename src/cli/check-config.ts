@@ -46,7 +46,7 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
     : [];
 }
 
-/** Long before, nothing needs to be done, and `--strict` fails on warnings. */
+/** Not earlier: nothing needs to be done yet, and `--strict` would fail on the warning. */
 const warnsBeforeMs = 30 * msPerDay;
 
 /** Models that their providers stop serving soon, or have stopped serving. */

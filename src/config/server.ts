@@ -72,7 +72,7 @@ function bodyMemory(configured: number | null, maxBodyBytes: number, { problems 
   return configured;
 }
 
-/** Whether a text has the form of an address or a host's name. Listening shows whether it is one of this machine. */
+/** Whether a text has the form of an address or a host name. Only listening shows whether this machine has that address. */
 export function isHost(text: string): boolean {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
 }

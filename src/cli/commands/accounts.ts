@@ -57,7 +57,7 @@ function showEntered(
   showAccount(entered, terminal);
 }
 
-/** A term, which the operation checks. */
+/** A value as typed; the operation validates it. */
 type Term = string | number | null;
 
 interface Terms {

@@ -43,7 +43,7 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
   return new OperationClient(new RemoteTransport(known.url, token), { gateway: known.url }, null);
 }
 
-/** The gateway of `gateways use`, unless the data is named; null if none is used. */
+/** The gateway chosen with `gateways use`; null without one, or if an option selects local data. */
 export function gatewayInUse(terminal: Terminal, options: DataOptions): string | null {
   return namesData(terminal, options) ? null : readGateways(terminal.env).used;
 }

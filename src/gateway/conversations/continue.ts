@@ -155,10 +155,10 @@ function mayBeCompaction(item: Json): boolean {
   return typeof type === "string" && type.startsWith("compaction");
 }
 
-/** A turn before it is known where it is kept. */
+/** A turn before it is decided whether the gateway or the provider stores it. */
 type UnplacedTurn = Omit<TurnInMaking, "isStored" | "isProviders">;
 
-/** How to store the response; null unless it is stored, belongs to a conversation, or is remembered by its connection. */
+/** How the response is stored. Null if nothing stores it: not the gateway, not a conversation, and not its connection. */
 function keepingOf(
   { configured, call }: Exchange,
   { mayStore }: ClientRequest,

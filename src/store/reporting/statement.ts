@@ -16,7 +16,7 @@ export interface AccountStatement {
 
 /** One line per key and model for charges, and one for the amount owed above its caps. Every other entry has its own line. */
 export interface StatementLine {
-  /** An `overrun` line is owed. Uncharged overruns have no line. */
+  /** `overrun`: an amount owed above the caps. Uncharged overruns have no line. */
   readonly kind: EntryKind;
   /** Null for charges and overruns. */
   readonly atMs: number | null;

@@ -6,7 +6,7 @@ import { goTo } from "../router.ts";
 import type { Found } from "./found.ts";
 
 interface SearchProps {
-  /** A hook: what to offer for a text. */
+  /** A hook that returns the search results for a text. */
   readonly useFound: (typed: string) => readonly Found[];
   readonly placeholder: string;
 }
