@@ -8,8 +8,14 @@ import { migrations as sqlite } from "../../../src/store/sqlite/migrate.ts";
  * A release adds the fingerprints of its own migrations here.
  */
 const frozen = {
-  sqlite: ["6435a8f260f12f938f1b9a0c84df13648a5602d4b1fbb6eacef6e2bfa906737f"],
-  postgres: ["76ae1e2808107db8729bf8235398b0d7d8fd1cda18bd8018ee6604ef7c731493"],
+  sqlite: [
+    "6435a8f260f12f938f1b9a0c84df13648a5602d4b1fbb6eacef6e2bfa906737f",
+    "deddc53bf9218e876ab9c3ed1dafc8f41c5011e31ba877659fcadf524a72d929",
+  ],
+  postgres: [
+    "76ae1e2808107db8729bf8235398b0d7d8fd1cda18bd8018ee6604ef7c731493",
+    "98d1b6a5b0797d07c1be340336ff574ba09f88a951cabb2403cee31680b41f80",
+  ],
 };
 
 for (const [store, migrations] of Object.entries({ sqlite, postgres }))

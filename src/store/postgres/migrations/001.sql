@@ -936,7 +936,7 @@ BEGIN
     END IF;
   END IF;
   v_locked_accounts := (SELECT json_agg(a) FROM (
-    SELECT no, id, mode, is_open = 1 AS "isPostpaid", closed_at_ms IS NOT NULL AS "isClosed", budget_tokens AS "budgetTokens", period, posted, held,
+    SELECT no, id, mode, is_open = 1 AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", budget_tokens AS "budgetTokens", period, posted, held,
       purchased::text AS "purchasedDigits", used::text AS "usedDigits", period_start_ms AS "periodStartMs", period_used AS "periodUsed", later_used AS "laterUsed",
       counted_at_ms AS "countedAtMs"
     FROM accounts WHERE no = ANY (v_accounts)) AS a);

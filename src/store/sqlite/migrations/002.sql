@@ -1,3 +1,4 @@
+-- Never changed: the next file has what comes later (CONTRIBUTING.md).
 -- A code can be for a key or for a sign-in; `client` is what asks for it, unverified, and `mode` the origin that was asked.
 ALTER TABLE device_grants ADD COLUMN purpose TEXT NOT NULL DEFAULT 'key';
 ALTER TABLE device_grants ADD COLUMN client TEXT;
