@@ -97,6 +97,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   test("does from the search what the page offers, and what other pages do", async () => {
     await sluice.createKey({ label: "Acted on" });
     const find = async (text: string, option: RegExp) => {
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.keyboard.press("/");
       await page.getByRole("combobox", { name: "Search everything" }).fill(text);
       await page.getByRole("option", { name: option }).first().waitFor();

@@ -128,6 +128,8 @@ test("a gateway that is killed while it waits for the usage of a client that has
     { stall: true },
   ]);
   await waitFor(() => journaled() > 0, "what came to be journaled");
+  // The gateway waits for the usage twice as long as the model's longest pause: long enough for the kill on a busy machine.
+  await Bun.sleep(1_500);
   later.resolve();
   await reader.until("content_block_stop");
   await reader.cancel();
