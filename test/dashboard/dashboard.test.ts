@@ -435,7 +435,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Overview");
     await page.getByRole("heading", { name: "Needs attention" }).waitFor();
     const alarm = page
-      .getByRole("alert")
+      .getByRole("listitem")
       .getByText("Provider demo reports a billing problem (demo/demo-small).");
     await alarm.waitFor();
     await openPage("Models");
