@@ -194,7 +194,9 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await Bun.write(file, `[server]\nnode = 5\n${before}`);
     await check();
     const problems = card.getByRole("list", { name: "Problems in the file" });
-    await problems.getByText(/^server\.node \(line 2\): must be a non-empty string, not 5/).waitFor();
+    await problems
+      .getByText(/^server\.node \(line 2\): must be a string of 1 to \d+ characters, not 5/)
+      .waitFor();
     expect(await card.getByRole("button", { name: "Reload" }).isDisabled()).toBe(true);
 
     const changed = `[server]\nnode = "fra-9"\n${before.replace('"GPT-5.6"', '"GPT 5.6"')}`;
