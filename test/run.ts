@@ -28,7 +28,7 @@ const manyFiles = {
 };
 
 /** Half of the time goes into waiting: for a program to start, a pause to pass, a poll to come. */
-const workers = 7;
+const workers = 5;
 
 /** More than these are no accident. */
 const maxRepeatedFiles = 5;
