@@ -8,8 +8,8 @@ export interface InputScanner {
   readonly count: number;
   push(piece: Uint8Array): Promise<void>;
   end(): Promise<void>;
-  /** The requests found since the last time; none if there are fewer. */
-  takeFound(least: number): readonly BatchLine[];
+  /** The requests found so far. Who stores them takes them out. */
+  readonly found: BatchLine[];
 }
 
 /** Takes a few milliseconds, whatever is in it. */
@@ -24,8 +24,9 @@ export async function scanInput(
   keep: (found: readonly BatchLine[]) => Promise<void>,
 ): Promise<void> {
   const keepIf = async (least: number) => {
-    const found = scanner.takeFound(least);
-    if (found.length > 0 && scanner.problems.length === 0) await keep(found);
+    if (scanner.found.length < least) return;
+    const found = scanner.found.splice(0);
+    if (scanner.problems.length === 0) await keep(found);
   };
   for await (const bytes of input) {
     for (let at = 0; at < bytes.length; at += pieceBytes) {

@@ -103,8 +103,7 @@ export class LineScanner {
   /** Where the next line begins. */
   #at = 0;
   #line = 0;
-  /** The lines found since the last time. */
-  #found: BatchLine[] = [];
+  readonly found: BatchLine[] = [];
   count = 0;
 
   constructor(terms: ScanTerms) {
@@ -137,13 +136,6 @@ export class LineScanner {
     if (this.count === 0 && this.problems.length === 0) {
       this.#add({ code: "empty_file", message: "The file has no requests.", param: null }, null);
     }
-  }
-
-  takeFound(least: number): readonly BatchLine[] {
-    if (this.#found.length < least) return [];
-    const found = this.#found;
-    this.#found = [];
-    return found;
   }
 
   get #isBad(): boolean {
@@ -192,7 +184,7 @@ export class LineScanner {
     else {
       const { customId, start, length } = scanned;
       this.#ids.add(customId);
-      this.#found.push({ no: this.count - 1, customId, start: lineStart + start, length });
+      this.found.push({ no: this.count - 1, customId, start: lineStart + start, length });
     }
   }
 

@@ -58,7 +58,7 @@ export class RequestScanner {
   readonly problems: readonly LineProblem[] = [];
   readonly #terms: RequestTerms;
   readonly #ids = new Set<string>();
-  #found: BatchLine[] = [];
+  readonly found: BatchLine[] = [];
   #at = 0;
   #depth = 0;
   #isInString = false;
@@ -99,13 +99,6 @@ export class RequestScanner {
   async end(): Promise<void> {
     if (this.#at === 0 || this.#depth !== 0) throw malformed();
     if (this.count === 0) throw invalidRequest("`requests` must have at least one request.", "requests");
-  }
-
-  takeFound(least: number): readonly BatchLine[] {
-    if (this.#found.length < least) return [];
-    const found = this.#found;
-    this.#found = [];
-    return found;
   }
 
   #take(byte: number): void {
@@ -190,7 +183,7 @@ export class RequestScanner {
     }
     this.#ids.add(customId);
     const { start, length } = params;
-    this.#found.push({ no: this.count, customId, start: this.#begin + start, length });
+    this.found.push({ no: this.count, customId, start: this.#begin + start, length });
     this.count += 1;
   }
 }

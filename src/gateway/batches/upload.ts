@@ -3,7 +3,7 @@ import { newId } from "../../base/id.ts";
 import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { FormParser, type PartHead, type PartTaker } from "../metered/form/form-parser.ts";
-import { readerUntil } from "../request/read-request.ts";
+import { takePieces } from "../request/read-request.ts";
 import { type InputFiles, InputWriter } from "./input-file.ts";
 
 const maxFieldBytes = 64 * 1024;
@@ -71,13 +71,8 @@ export async function receiveUpload(
   return storeInput(call, files, async (writer) => {
     const upload = new Upload(writer, maxBytes);
     const parser = new FormParser(boundary, upload);
-    const { request } = call.exchange.call;
-    const { signal } = call.exchange;
-    const reader = request.body === null ? undefined : readerUntil(signal, request.body);
-    for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
-      await parser.push(next.value);
-    }
-    signal.throwIfAborted();
+    const { call: client, signal } = call.exchange;
+    await takePieces(client.request, signal, (piece) => parser.push(piece));
     parser.end();
     if (upload.fileName === null) throw invalidRequest("The form has no `file`.", "file");
     return { kind: "batch", name: upload.fileName.slice(0, 255), ...check(upload.fields) };

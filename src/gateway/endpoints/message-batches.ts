@@ -15,7 +15,7 @@ import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
-import { readerUntil } from "../request/read-request.ts";
+import { takePieces } from "../request/read-request.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { inputFilesOf, limitIn } from "./files.ts";
 import { segmentOf } from "./item-list.ts";
@@ -143,16 +143,13 @@ async function receiveBody(call: AdmittedCall): Promise<FileRecord> {
   const files = inputFilesOf(call);
   const { maxInput, windowMs } = configured.settings.batches;
   const maxBytes = Math.min(maxInput, await roomOf(call, files));
-  const { request } = exchange.call;
   return storeInput(call, files, async (writer) => {
-    const reader = request.body === null ? undefined : readerUntil(exchange.signal, request.body);
-    for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
-      if (writer.bytes + next.value.length > maxBytes) {
+    await takePieces(exchange.call.request, exchange.signal, async (piece) => {
+      if (writer.bytes + piece.length > maxBytes) {
         throw invalidRequest(`The batch is too large: the maximum is ${maxBytes} bytes.`, "requests");
       }
-      await writer.write(next.value);
-    }
-    exchange.signal.throwIfAborted();
+      await writer.write(piece);
+    });
     return { kind: "requests", name: "", expiresAtMs: Math.floor(exchange.atMs) + windowMs };
   });
 }

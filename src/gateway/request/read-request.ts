@@ -193,14 +193,21 @@ async function readPieces(
 }
 
 /**
- * A reader that stops once the signal fires: the pending read then reports the body's end, and the client can get a
- * response.
+ * Gives the pieces of a body to `take`, one after the other. It stops once the signal fires, and the client can get a response: the
+ * pending read then reports the body's end.
  */
-export function readerUntil(signal: AbortSignal, body: ReadableStream<Uint8Array>) {
+export async function takePieces(
+  { body }: Pick<ReadableRequest, "body">,
+  signal: AbortSignal,
+  take: (piece: Uint8Array) => void | Promise<void>,
+): Promise<void> {
   signal.throwIfAborted();
+  if (body === null) return;
   const reader = body.getReader();
   signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
-  return reader;
+  // Not by `for await`: it would wait for the rest of the body before it lets go of it.
+  for (let next = await reader.read(); !next.done; next = await reader.read()) await take(next.value);
+  signal.throwIfAborted();
 }
 
 /** Returns the number of bytes received. */
@@ -210,16 +217,12 @@ async function collect(
   signal: AbortSignal,
   pieces: Uint8Array[],
 ): Promise<number> {
-  if (request.body === null) return 0;
-  const reader = readerUntil(signal, request.body);
   let bytes = 0;
-  // Not by `for await`: it would wait for the rest of the body before it lets go of it.
-  for (let next = await reader.read(); !next.done; next = await reader.read()) {
-    bytes += next.value.length;
+  await takePieces(request, signal, (piece) => {
+    bytes += piece.length;
     if (bytes > limit.maxBytes) throw limit.tooLarge();
-    limit.take(next.value.length);
-    pieces.push(next.value);
-  }
-  signal.throwIfAborted();
+    limit.take(piece.length);
+    pieces.push(piece);
+  });
   return bytes;
 }

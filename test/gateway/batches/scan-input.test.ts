@@ -33,7 +33,7 @@ async function scanned(text: string, scanner: InputScanner) {
       return scanner.push(piece);
     },
     end: () => scanner.end(),
-    takeFound: (least) => scanner.takeFound(least),
+    found: scanner.found,
   };
   const kept: (readonly BatchLine[])[] = [];
   async function* input() {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { Exchange } from "../../exchange/exchange.ts";
-import { readerUntil } from "../../request/read-request.ts";
+import { takePieces } from "../../request/read-request.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
@@ -19,16 +19,14 @@ export async function readForm(
   const form = await SpooledForm.create(reservation);
   try {
     const parser = new FormParser(boundary, form);
-    const reader = request.body === null ? undefined : readerUntil(signal, request.body);
     let bytes = 0;
-    for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
-      bytes += next.value.length;
+    await takePieces(request, signal, async (piece) => {
+      bytes += piece.length;
       if (bytes > maxFormBytes)
         throw invalidRequest(`The form is too large: the maximum is ${maxFormBytes} bytes.`);
-      if (!reservation.grow(next.value.length)) throw noRoom();
-      await parser.push(next.value);
-    }
-    signal.throwIfAborted();
+      if (!reservation.grow(piece.length)) throw noRoom();
+      await parser.push(piece);
+    });
     parser.end();
     await form.finish();
     return form;
