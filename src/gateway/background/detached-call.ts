@@ -1,4 +1,4 @@
-import type { ClientCall, Route, StreamSource } from "../exchange/client-call.ts";
+import type { ClientCall, LineOfBatch, Route, StreamSource } from "../exchange/client-call.ts";
 import type { BackgroundPlan } from "../turns/background-plan.ts";
 
 /** The data for running a request again. It has no credentials: its key is known. */
@@ -37,7 +37,9 @@ interface DetachedCallParts {
   /** Absent if it was read already. */
   readonly body?: Uint8Array;
   readonly keyId: string;
-  readonly background: BackgroundPlan;
+  /** The response that it runs, or the line of a batch. */
+  readonly background?: BackgroundPlan;
+  readonly line?: LineOfBatch;
 }
 
 /** A request without a connection. Only `cancel` ends it early. */
@@ -47,16 +49,18 @@ export class DetachedCall implements ClientCall {
   readonly address: string;
   readonly isForwarded = false;
   readonly keyId: string;
-  readonly background: BackgroundPlan;
+  readonly background?: BackgroundPlan;
+  readonly line?: LineOfBatch;
   readonly body?: Uint8Array;
   readonly #cancelling = new AbortController();
   #source: StreamSource | null = null;
 
-  constructor({ route, call, body, keyId, background }: DetachedCallParts) {
+  constructor({ route, call, body, keyId, background, line }: DetachedCallParts) {
     this.route = route;
     this.address = call.address;
     this.keyId = keyId;
-    this.background = background;
+    if (background !== undefined) this.background = background;
+    if (line !== undefined) this.line = line;
     if (body !== undefined) this.body = body;
     this.request = {
       url: call.path,

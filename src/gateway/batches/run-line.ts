@@ -5,13 +5,14 @@ import { renderError } from "../../dialects/errors/envelope.ts";
 import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
+import { DetachedCall } from "../background/detached-call.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
-import { LineCall } from "./line-call.ts";
+import type { BatchRequest } from "./batch-object.ts";
 import type { OpenBatch } from "./open-batch.ts";
 import { lineLength, nameOfError } from "./results.ts";
 
@@ -60,12 +61,22 @@ export async function runLine(
     return (await charged(gateway, batch, line, null)) ?? failed(gateway, batch, line, message, route);
   }
   const { keyId, request } = batch;
-  const call = new LineCall({ route, keyId, line: { batchId: batch.id, no: line.no }, request, body });
+  const call = new DetachedCall({
+    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no } },
+    call: { path: route.path, address: request.address, headers: headersOf(request, line) },
+  });
   const exchange = new Exchange(call, gateway);
   exchange.timeoutMs = batches.requestTimeoutMs;
   const response = await serving.answer(exchange, route);
-  call.release();
+  // The response is not read: it is stored.
+  call.source?.cancel();
   return outcomeOf(gateway, batch, line, exchange, response);
+}
+
+/** What the create had, for a JSON body that is charged once. */
+function headersOf({ headers }: Pick<BatchRequest, "headers">, { no }: ClaimedLine): BatchRequest["headers"] {
+  const ofLine = { "content-type": "application/json", "idempotency-key": String(no) };
+  return Object.entries({ ...Object.fromEntries(headers), ...ofLine });
 }
 
 async function outcomeOf(

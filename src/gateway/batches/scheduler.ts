@@ -32,7 +32,8 @@ export class BatchScheduler {
   /** When a line of the key was started last, as a number that grows. */
   readonly #servedAt = new Map<string, number>();
   #served = 0;
-  readonly #running = new Map<string, Promise<void>>();
+  /** By the names of lines. */
+  readonly #running = new Map<string, { readonly keyId: string; readonly end: Promise<void> }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #working: Promise<void> | null = null;
   #mustRead = true;
@@ -61,7 +62,7 @@ export class BatchScheduler {
     this.#isStopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#working;
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#running.values()].map(({ end }) => end));
   }
 
   #proceed(): void {
@@ -231,7 +232,7 @@ export class BatchScheduler {
 
   #runningOf(keyId: string): number {
     let running = 0;
-    for (const batch of this.#open.values()) if (batch.keyId === keyId) running += batch.running;
+    for (const line of this.#running.values()) if (line.keyId === keyId) running += 1;
     return running;
   }
 
@@ -240,14 +241,14 @@ export class BatchScheduler {
     this.#served += 1;
     this.#servedAt.set(batch.keyId, this.#served);
     batch.running += 1;
-    const running = this.#run(batch, line)
+    const end = this.#run(batch, line)
       .catch(this.#onError)
       .finally(() => {
         batch.running -= 1;
         this.#running.delete(name);
         if (!this.#isStopped) this.#proceed();
       });
-    this.#running.set(name, running);
+    this.#running.set(name, { keyId: batch.keyId, end });
   }
 
   async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
