@@ -71,6 +71,11 @@ function isTextDocument(block: JsonObject): boolean {
   const head = textUrl.exec(data)?.[0];
   if (head === undefined) return false;
   const start = Buffer.from(data.slice(head.length, head.length + sniffedChars), "base64").toString("latin1");
+  return isPlainText(start);
+}
+
+/** By the beginning of what is declared as text. */
+export function isPlainText(start: string): boolean {
   return !start.includes("%PDF-") && !hasControlCharacter(start);
 }
 

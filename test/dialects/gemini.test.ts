@@ -8,6 +8,7 @@ import {
 } from "../../src/dialects/gemini/provider/openapi-schema.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrTool } from "../../src/dialects/ir/ir.ts";
+import { encryptedCharsPerImage, writtenText } from "../../src/dialects/provider-response/produced.ts";
 import { providerDialect } from "../../src/dialects/registry.ts";
 import { ToolNames } from "../../src/dialects/tools/names.ts";
 
@@ -127,6 +128,47 @@ describe("what Gemini's usage means", () => {
       { usageMetadata: { candidatesTokenCount: 4, totalTokenCount: 14, thoughtsTokenCount: null } },
     ];
     expect(readUsage(merged(...chunks))).toEqual(figures(10, 0, 4, 0));
+  });
+});
+
+describe("what Gemini wrote, for a count if it reports no usage,", () => {
+  const chunk = {
+    candidates: [
+      { index: 1, content: { parts: [{ text: "second" }] } },
+      {
+        index: 0,
+        content: {
+          parts: [
+            { text: "first" },
+            { functionCall: { name: "look", args: { at: "sea" } } },
+            { executableCode: { language: "PYTHON", code: "print(1)" } },
+          ],
+        },
+        groundingMetadata: { groundingSupports: [{ segment: { text: "first" } }] },
+      },
+    ],
+  };
+  const parts = ["second", "first", "look", '{"at":"sea"}', "print(1)"];
+
+  test("is the text of all candidates in a stream", () => {
+    const data = JSON.stringify(chunk);
+    const events = dialect.createStreamReader({ target: null }).read({ event: "", data });
+    expect(events.find((event) => event.type === "written")).toMatchObject({ text: parts.join("") });
+    const shown = events.filter((event) => event.type === "delta").map((event) => event.text);
+    expect(shown).toEqual(["first", '{"at":"sea"}']);
+  });
+
+  test("is the text of all candidates in a whole response", () => {
+    expect(writtenText(chunk.candidates)).toBe(parts.join(""));
+  });
+
+  test("is an image", () => {
+    const image = { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } };
+    const data = JSON.stringify({ candidates: [{ content: { parts: [image] } }] });
+    const events = dialect.createStreamReader({ target: null }).read({ event: "", data });
+    expect(events.find((event) => event.type === "written")).toMatchObject({
+      encryptedChars: encryptedCharsPerImage,
+    });
   });
 });
 

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import type { ModelSettings } from "../../src/config/settings.ts";
 import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
 import { rejectOverlongInput } from "../../src/gateway/generate.ts";
 import { routes } from "../../src/gateway/operations.ts";
-import { expectedOf } from "../../src/gateway/request/request.ts";
+import { expectedOf, rejectIncapable } from "../../src/gateway/request/request.ts";
 
 describe("input for a window of 1000 tokens", () => {
   const model = { contextWindow: 1000 } as ModelSettings;
@@ -64,4 +66,28 @@ test("a request is checked as one of a beta if it says so", () => {
   const beta = { "anthropic-beta": "x" };
   expect(optionsOf("/v1/messages", beta)).toEqual({ hasBetas: true });
   expect(optionsOf("/v1/messages", {})).toEqual({ hasBetas: false });
+});
+
+describe("a model without images or tools", () => {
+  const model = { id: "m", capabilities: { vision: false, tools: false } };
+  const check = (body: JsonObject) => {
+    try {
+      rejectIncapable(body, model, "chat");
+      return null;
+    } catch (error) {
+      return error instanceof GatewayError ? error.param : error;
+    }
+  };
+  const image = { inline_data: { mime_type: "image/png", data: "iVBORw0KGgo=" } };
+
+  test("is asked for neither in Google's form", () => {
+    expect(check({ contents: { parts: image } })).not.toBeNull();
+    expect(check({ contents: [{ parts: [{ functionResponse: { parts: [image] } }] }] })).not.toBeNull();
+    expect(check({ contents: [], tools: { function_declarations: [{ name: "f" }] } })).toBe("tools");
+  });
+
+  test("is asked for what only looks like an image", () => {
+    expect(check({ contents: [{ parts: [{ functionCall: { name: "f", args: image } }] }] })).toBeNull();
+    expect(check({ contents: [{ parts: [{ text: "image/png" }] }], tools: [] })).toBeNull();
+  });
 });

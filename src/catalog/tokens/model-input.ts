@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Attachment, attachmentOf } from "../attachments.ts";
 import { estimateAttachment, imageTokens } from "../estimate.ts";
+import { googlePlace, listed, mediumBlock, toolsIn } from "../google-contents.ts";
 
 /** Tokens that vendors add around a message and a tool. */
 const tokensPerMessage = 4;
@@ -17,6 +18,7 @@ const defaultTokens: Readonly<Record<Attachment, number>> = {
 
 /** Reasoning that only its provider can read. It is billed in some turns, and not in others. */
 const encryptedFields = new Set(["signature", "encrypted_content"]);
+const encryptedInParts = new Set(["thoughtSignature", "thought_signature"]);
 /** Base64 of about four bytes a token. */
 const encryptedCharsPerToken = 5;
 
@@ -62,6 +64,7 @@ export function modelInputOf(body: JsonObject): ModelInput {
   collect(body["instructions"], input);
   collectMessages(body["messages"], input);
   collectMessages(body["input"], input);
+  collectGoogle(body, input);
   collectTools(body["tools"], input);
   collectOthers(body, input);
   return input;
@@ -77,6 +80,13 @@ const readAsJson = new Set([
   "prompt",
 ]);
 
+const configNames = new Set(["generationConfig", "generation_config"]);
+/** Members of Google's `generationConfig` that the model reads as JSON. */
+const readConfig = new Set([
+  ...["responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"],
+  ...["responseFormat", "response_format"],
+]);
+
 /** Members that are read above, or that no model reads. */
 const otherwiseKnown = new Set([
   ...["system", "instructions", "messages", "input", "tools"],
@@ -90,18 +100,76 @@ const otherwiseKnown = new Set([
 function collectOthers(body: JsonObject, input: ModelInput): void {
   for (const name in body) {
     const value = body[name];
-    if (otherwiseKnown.has(name) || value === null) continue;
+    if (otherwiseKnown.has(name) || googlePlace(name, "request") !== null || value === null) continue;
     if (typeof value !== "object" && typeof value !== "string") continue;
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (readAsJson.has(name)) input.texts.push(text);
+    if (configNames.has(name)) collectConfig(value, input);
+    else if (readAsJson.has(name)) input.texts.push(text);
     else input.possibleTokens += Buffer.byteLength(text);
   }
+}
+
+function collectConfig(config: Json, input: ModelInput): void {
+  if (!isObject(config)) return;
+  for (const name in config) if (readConfig.has(name)) input.texts.push(JSON.stringify(config[name]));
 }
 
 function collectMessages(messages: Json | undefined, input: ModelInput): void {
   if (typeof messages !== "string" && !Array.isArray(messages)) return;
   input.fixedTokens += tokensPerMessage * (typeof messages === "string" ? 1 : messages.length);
   collect(messages, input);
+}
+
+/** Contents of Google's form, wherever they are in the body. */
+function collectGoogle(body: JsonObject, input: ModelInput): void {
+  for (const name in body) {
+    const place = googlePlace(name, "request");
+    if (place === "request") for (const inner of listed(body[name])) collectRequest(inner, input);
+    if (place === "contents") for (const content of listed(body[name])) collectContent(content, input);
+  }
+}
+
+function collectRequest(request: Json, input: ModelInput): void {
+  if (!isObject(request)) return;
+  collectGoogle(request, input);
+  collectTools(request["tools"], input);
+  collectOthers(request, input);
+}
+
+function collectContent(content: Json, input: ModelInput): void {
+  input.fixedTokens += tokensPerMessage;
+  if (isObject(content)) for (const part of listed(content["parts"])) collectPart(part, input);
+  else collect(content, input);
+}
+
+/** A text, a medium, or JSON with the names that surround it. */
+function collectPart(part: Json, input: ModelInput): void {
+  if (!isObject(part)) {
+    collect(part, input);
+    return;
+  }
+  for (const name in part) {
+    const value = part[name];
+    const place = googlePlace(name, "parts");
+    if (encryptedInParts.has(name)) addEncrypted(value, input);
+    else if (typeof value === "string") input.texts.push(value);
+    else if (place === "medium") for (const medium of listed(value)) collectMedium(medium, input);
+    else if (place === "result") for (const result of listed(value)) collectResult(result, input);
+    else if (isObject(value)) input.texts.push(JSON.stringify({ ...value, id: undefined }));
+    else if (Array.isArray(value)) input.texts.push(JSON.stringify(value));
+  }
+}
+
+function collectMedium(medium: Json, input: ModelInput): void {
+  collect(isObject(medium) ? mediumBlock(medium) : medium, input);
+}
+
+/** The result of a function, whose parts are media. */
+function collectResult(result: Json, input: ModelInput): void {
+  if (!isObject(result)) return;
+  const { parts, id: _, ...said } = result;
+  input.texts.push(JSON.stringify(said));
+  for (const part of listed(parts)) collectPart(part, input);
 }
 
 /** Collects JSON that the model may read. Names and brackets count, too. */
@@ -150,10 +218,11 @@ function isPlainDocument({ type, source }: JsonObject): boolean {
 }
 
 function collectTools(tools: Json | undefined, input: ModelInput): void {
-  if (!Array.isArray(tools) || tools.length === 0) return;
+  const list = Array.isArray(tools) || isObject(tools) ? listed(tools) : [];
+  if (list.length === 0) return;
   input.claudeTokens = claudeToolsPreamble;
-  for (const tool of tools) {
-    input.fixedTokens += tokensPerTool;
+  for (const tool of list) {
+    input.fixedTokens += tokensPerTool * toolsIn(tool);
     if (!isObject(tool)) continue;
     const { cache_control: _, ...read } = tool;
     input.texts.push(JSON.stringify(read));

@@ -20,7 +20,13 @@ const written = new Set([
 ]);
 
 /** Tool results and quoted sources. */
-const quoted = new Set(["annotations", "citations", "results", "output", "outputs", "sources"]);
+const quoted = new Set([
+  ...["annotations", "citations", "results", "output", "outputs", "sources"],
+  "groundingMetadata",
+]);
+
+/** Arguments of a call, all of which the model wrote. */
+const callArguments = new Set(["input", "arguments", "args"]);
 
 /** Fields with a call's actions, all of which the model wrote, such as the words of a command. */
 const acted = new Set(["action", "actions", "operation"]);
@@ -66,7 +72,7 @@ export function streamedText(event: JsonObject): string {
 function nestedText(name: string, value: Json[] | JsonObject, within: JsonObject): string {
   if (quoted.has(name)) return "";
   if (acted.has(name)) return allText(value);
-  if ((name === "input" || name === "arguments") && !Array.isArray(value)) return JSON.stringify(value);
+  if (callArguments.has(name) && !Array.isArray(value)) return JSON.stringify(value);
   // OpenRouter repeats there what is in `reasoning`.
   if (name === "reasoning_details" && typeof within["reasoning"] === "string") return "";
   return writtenText(value);

@@ -6,6 +6,7 @@ import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import { nearestNames } from "../../base/text/nearest.ts";
 import { attachmentOf } from "../../catalog/attachments.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
+import { hasImage as hasGoogleImage } from "../../catalog/google-contents.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
@@ -123,16 +124,21 @@ export function rejectIncapable(
   dialect: ClientDialectName,
 ): void {
   const { tools } = body;
-  if (capabilities["tools"] === false && Array.isArray(tools) && tools.length > 0) {
+  if (capabilities["tools"] === false && hasTools(tools)) {
     throw invalidRequest(`Model "${id}" does not support tools. Remove \`tools\`.`, "tools");
   }
   if (capabilities["vision"] !== false) return;
   const field = clientDialect(dialect).fieldNames.turns;
-  if (!hasImage(body[field], deepestImage)) return;
+  if (!hasImage(body[field], deepestImage) && !hasGoogleImage(body, "request")) return;
   throw invalidRequest(
     `Model "${id}" does not support images. Send only text, or use a model with vision.`,
     field,
   );
+}
+
+/** Google's may be one without a list. */
+function hasTools(tools: Json | undefined): boolean {
+  return Array.isArray(tools) ? tools.length > 0 : isObject(tools);
 }
 
 /** Messages, the content of one, and the content of a tool's result in that. */

@@ -4,6 +4,7 @@ import { cutShort, failedResponse, malformedResponse, reportedFailure } from "..
 import type { IrEvent } from "../../ir/ir.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/response-parts.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { encryptedCharsPerImage } from "../../provider-response/produced.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
@@ -37,7 +38,8 @@ export class GeminiStreamReader extends StreamReader {
       this.#fail(answer);
       return;
     }
-    const candidate = objectsOf(answer["candidates"]).find(isFirst);
+    const candidates = objectsOf(answer["candidates"]);
+    const candidate = candidates.find(isFirst);
     const blocked = readBlocked(answer);
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
       throw malformedResponse("no candidate and no block reason");
@@ -45,13 +47,13 @@ export class GeminiStreamReader extends StreamReader {
     mergeUsage(this.#usage, answer);
     if (!this.#begun) this.emit({ type: "start", usage: readUsage(this.#usage) });
     this.#begun = true;
-    const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
+    const written = candidates.flatMap(partsOf);
     this.emitWritten(
-      parts.map(writtenIn).join(""),
-      parts.reduce((sum, part) => sum + encryptedIn(part), 0),
+      written.map(writtenIn).join(""),
+      written.reduce((sum, part) => sum + encryptedIn(part), 0),
     );
     this.translate(() => {
-      for (const part of parts) this.#readPart(part);
+      if (candidate !== undefined) for (const part of partsOf(candidate)) this.#readPart(part);
     });
     if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
@@ -140,7 +142,11 @@ export class GeminiStreamReader extends StreamReader {
   }
 }
 
-/** Requests never ask for more than one candidate. */
+function partsOf({ content }: JsonObject): readonly JsonObject[] {
+  return objectsOf(objectOf(content)?.["parts"]);
+}
+
+/** A translated request asks for one candidate. Where bytes pass, all of them count, and the first decides on the end. */
 function isFirst({ index }: JsonObject): boolean {
   return index === undefined || index === 0;
 }
@@ -156,11 +162,14 @@ function writtenIn(part: JsonObject): string {
   if (typeof text === "string") return text;
   const call = objectOf(part["functionCall"]);
   if (call !== null) return (stringOf(call["name"]) ?? "") + JSON.stringify(objectOf(call["args"]) ?? {});
+  const code = stringOf(objectOf(part["executableCode"])?.["code"]);
+  if (code !== null) return code;
   return isObject(part["inlineData"]) ? noteOf(part["inlineData"]) : "";
 }
 
-function encryptedIn({ thoughtSignature: signature }: JsonObject): number {
-  return stringOf(signature)?.length ?? 0;
+function encryptedIn({ thoughtSignature: signature, inlineData: data }: JsonObject): number {
+  const isImage = stringOf(objectOf(data)?.["mimeType"])?.startsWith("image/") === true;
+  return (stringOf(signature)?.length ?? 0) + (isImage ? encryptedCharsPerImage : 0);
 }
 
 /** A non-streaming response has the form of a stream's only chunk. */
