@@ -1,6 +1,6 @@
 import { costNano, isToken, unitOf } from "../base/money/rates.ts";
 import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
-import type { ExtraUsage } from "../base/usage/usage.ts";
+import { batchTier, type ExtraUsage } from "../base/usage/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */
@@ -90,10 +90,13 @@ export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
 
 /** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
 function highestRates(price: Price, requested: ExtraUsage, inputTokens: number): TokenRates {
-  const rates = highestTokenRates([
-    ratesAt(price, inputTokens),
-    ratesAt(tierPrice(price, requested.tiers), inputTokens),
-  ]);
+  // No other tier is charged then.
+  const batchPrice = requested.tiers.includes(batchTier) ? ownTierPrice(price, batchTier) : undefined;
+  const rates = highestTokenRates(
+    [batchPrice ?? price, batchPrice ?? tierPrice(price, requested.tiers)].map((each) =>
+      ratesAt(each, inputTokens),
+    ),
+  );
   const rateOf = (name: string, tokens = 0) => (tokens > 0 ? (price.extras?.[name] ?? 0) : 0);
   const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = requested;
   return {

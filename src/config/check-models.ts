@@ -1,7 +1,8 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
 import { picoUsdPerToken } from "../base/money/money.ts";
-import { isUsualTier } from "../base/usage/usage.ts";
+import { batchTier, isUsualTier } from "../base/usage/usage.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
+import { vendorOf } from "../vendors/registry.ts";
 import type { LoadContext } from "./problems.ts";
 import type { Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
@@ -60,6 +61,7 @@ class ModelChecks {
     this.#warnOfOutputAboveWindow(model, path);
     this.#checkDeployments(model, path);
     this.#checkContent(model, path);
+    this.#checkBatchTier(model, path);
   }
 
   #isValid(path: string): boolean {
@@ -75,6 +77,25 @@ class ModelChecks {
     if (content === undefined || !this.#isValid(at)) return;
     if (this.#config.content !== undefined || this.#config.tracing?.content === true) return;
     this.#add(at, "nothing is recorded without [content]; add that section, or remove this line");
+  }
+
+  /** Lines that go up with a tier are charged by it, or by the price of batches. */
+  #checkBatchTier(
+    { batch_tier: tier, price: usual, provider, deployments }: ModelConfig,
+    path: string,
+  ): void {
+    const at = `${path}.batch_tier`;
+    if (tier === undefined || !this.#isValid(at)) return;
+    const places = Array.isArray(deployments) ? deployments : [{ provider, price: usual }];
+    for (const { provider: name = "", price = usual } of places) {
+      const kind = this.#providers.usable.get(name)?.kind;
+      if (kind !== undefined && vendorOf(kind).lacksFlex === true) {
+        this.#add(at, `provider "${name}" does not have this tier; remove it`);
+      }
+      const tiers: Readonly<Record<string, unknown>> = price?.tiers ?? {};
+      if (price === undefined || tiers[tier] !== undefined || tiers[batchTier] !== undefined) continue;
+      this.#add(at, `needs price.tiers.${tier}, which lines are charged by; add it`);
+    }
   }
 
   /**

@@ -50,6 +50,10 @@ export interface Vendor {
   readonly fieldsOf?: readonly FieldVendor[];
   /** It has its own web search in these dialects, which agents offer by default. */
   readonly searchesIn?: readonly ProviderDialectName[];
+  /** It has a batch API, which costs less than single requests. */
+  readonly sellsBatches?: true;
+  /** It has no service tier that costs less because it may take longer. */
+  readonly lacksFlex?: true;
   /** It compacts conversations of the Responses API itself. */
   readonly compactsResponses?: true;
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */

@@ -61,6 +61,8 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     deployments: [deployment("openai")],
     cache: "auto",
     affinity: "conversation",
+    batch: "gateway",
+    batchTier: null,
     content: null,
     requestTimeoutMs: 300_000,
     fallbacks: [],

@@ -120,6 +120,30 @@ describe("config check", () => {
     expect(stderr).toContain('unknown name, did you mean "cached_input"?');
   });
 
+  test("notes where lines of batches cost more than at the provider, without a warning", async () => {
+    const place = newPlace();
+    const tiers = (names: string) =>
+      `price = { input = 1.0, output = 2.0, tiers = { ${names} = { input = 0.5, output = 1.0 } } }\n`;
+    const model = (id: string, provider: string, rest: string) =>
+      `[[models]]\nid = "${id}"\nprovider = "${provider}"\n${rest}`;
+    const provider = (kind: string) => `[providers.${kind}]\nkind = "${kind}"\napi_key = "env:KEY_HERE"\n`;
+    const models = [
+      model("claude", "anthropic", "price = { input = 1.0, output = 2.0 }\n"),
+      model("gpt", "openai", tiers("flex")),
+      model("gpt-flex", "openai", `batch_tier = "flex"\n${tiers("flex")}`),
+      model("gpt-off", "openai", `batch = "off"\n${tiers("flex")}`),
+      model("gift", "openai", tiers("batch")),
+    ].join("");
+    const file = join(place.folder, "sluice.toml");
+    writeFileSync(file, provider("anthropic") + provider("openai") + models);
+    const checked = await sluice({ ...place, env: { ...place.env, KEY_HERE: "sk-x" } }, "config", "check");
+    expect(checked.stdout.split("\n").filter((line) => line.startsWith("·"))).toEqual([
+      '· gpt: lines of batches cost the full price; set batch_tier = "flex" on the model for its flex price',
+      "· claude: lines of batches cost the full price: the provider's batch price is only for its own batch API",
+      "· gift: lines of batches are charged by price.tiers.batch, and the provider bills its usual price",
+    ]);
+  });
+
   test("warns of more output than the context window holds", async () => {
     const place = newPlace();
     const limits = "context_window = 1000\nmax_output_tokens = 1001\n";

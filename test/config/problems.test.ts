@@ -208,6 +208,16 @@ describe("single rules", () => {
       "models[0].price.tiers.default: is the default tier, priced by the model itself; remove it",
     ],
     [
+      "a tier of batches without its price",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nbatch_tier = "flex"\nprice = { input = 1, output = 1 }',
+      "models[0].batch_tier: needs price.tiers.flex, which lines are charged by; add it",
+    ],
+    [
+      "a tier of batches that the provider does not have",
+      '[providers.x]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:1"\n[[models]]\nid = "m"\nprovider = "x"\nbatch_tier = "flex"\nprice = { input = 1, output = 1, tiers = { flex = { input = 1, output = 1 } } }',
+      'models[0].batch_tier: provider "x" does not have this tier; remove it',
+    ],
+    [
       "a tier's price that is too fine",
       '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { flex = { input = 0.0000001, output = 1 } } }',
       "models[0].price.tiers.flex.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",

@@ -185,6 +185,8 @@ export function modelsAt(places: readonly Place[], fallbacks: readonly string[])
     capabilities: {},
     cache: "auto",
     affinity: "conversation",
+    batch: "gateway",
+    batchTier: null,
     content: null,
     requestTimeoutMs: 300_000,
     deployments: places.flatMap((place, index) =>

@@ -134,6 +134,9 @@ const usualTiers: ReadonlySet<string> = new Set([
   ...["on_demand", "global", "not_available"],
 ]);
 
+/** The tier of lines of batches. Only the gateway chooses it: no client can ask for it. */
+export const batchTier = "batch";
+
 export function isUsualTier(name: string): boolean {
   return usualTiers.has(name);
 }

@@ -128,6 +128,17 @@ export const modelSchema = table({
       { description: "The most content that is recorded of its requests; needs [content]." },
     ),
   ),
+  batch: choice(
+    ["gateway", "off"],
+    "Whether lines of batches run on the model. Off: such lines are rejected.",
+    "gateway",
+  ),
+  batch_tier: Type.Optional(
+    Type.Union([Type.Literal("flex")], {
+      description:
+        "The service tier of lines that name none, which costs at OpenAI and Azure what their batches cost. Needs price.tiers.flex.",
+    }),
+  ),
   timeouts: modelTimeouts,
 });
 

@@ -81,7 +81,8 @@ export const priceSchema = table({
   tiers: Type.Optional(
     Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), table(tokenPrices), {
       ...closed,
-      description: "Prices of other service tiers, such as `priority` and `flex`.",
+      description:
+        "Prices of other service tiers, such as `priority` and `flex`. `batch` is the price of lines of batches that name no tier.",
     }),
   ),
 });

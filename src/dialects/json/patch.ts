@@ -2,8 +2,8 @@ import type { Json } from "../../base/json.ts";
 import { skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
-/** The members to set, by name; `undefined` removes the member. */
-export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined };
+/** The members to set, by name; `undefined` removes the member. `service_tier` is only set where the body has none. */
+export type BodyChanges = { readonly [Name in GovernedName | "service_tier"]?: Json | undefined };
 
 /** Changes to any members of the top-level object; `undefined` removes one. */
 export type MemberChanges = Readonly<Record<string, Json | undefined>>;

@@ -91,13 +91,13 @@ export class Attempt {
 
   /** With as much of the body as can be parsed on the event loop. */
   #source(): Source {
-    return sourceOf(this.#generation, this.#generation.request.quickBody);
+    return sourceOf(this.#generation, this.#deployment, this.#generation.request.quickBody);
   }
 }
 
-export function sourceOf(generation: Generation, body: JsonObject): Source {
-  const { model, clientDialect: dialect, limit, keeping } = generation;
-  const { changes } = limit;
+function sourceOf(generation: Generation, deployment: Deployment, body: JsonObject): Source {
+  const { model, clientDialect: dialect, keeping } = generation;
+  const changes = generation.changesAt(deployment);
   return {
     dialect: clientDialect(dialect),
     body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
@@ -137,7 +137,7 @@ async function translatedAttempt(
   const vendor = bodyVendor(generation, deployment, toward);
   const { body, dropped, translation } = request.isLarge
     ? await translateLarge(generation, deployment, target, vendor, toward)
-    : translateBody(sourceOf(generation, request.body), target, vendor);
+    : translateBody(sourceOf(generation, deployment, request.body), target, vendor);
   const named = withBetas(dropped, generation);
   return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
@@ -149,14 +149,14 @@ async function translateLarge(
   vendor: BodyVendor | null,
   toward: ProviderDialectName,
 ) {
-  const { request, clientDialect: client, limit, call } = generation;
+  const { request, clientDialect: client, call } = generation;
   const { bytes } = request;
-  const { body: truncated, dialect: __, ...source } = sourceOf(generation, request.truncated);
-  const { changes } = limit;
+  const { body: truncated, dialect: __, ...source } = sourceOf(generation, deployment, request.truncated);
+  const changes = generation.changesAt(deployment);
   const input = { bytes, changes, client, toward, source, target, vendor };
   const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(translateJob, input, call);
   request.forgetBody();
-  const whole = sourceOf(generation, truncated);
+  const whole = sourceOf(generation, deployment, truncated);
   const translation = translationOfResponse(whole, targetOf(deployment, toward), toolMapping, dropped);
   return { body, dropped, translation };
 }
@@ -197,8 +197,8 @@ function wantedChanges(
   dialect: SharedDialectName,
 ): BodyChanges {
   const { request, limit } = generation;
-  const limited =
-    limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
+  const own = generation.changesAt(deployment);
+  const limited = limit.passthrough === undefined ? own : { ...own, ...limit.passthrough.changes };
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;

@@ -3,8 +3,10 @@ import { type InputEstimate, maxInputTokens } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { OutputLimit } from "../../dialects/contract/output-limit.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import type { RequestedExtras } from "../charge/extras.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+import { type RequestedExtras, tierOfLine } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
@@ -72,6 +74,13 @@ export class Generation implements GenerationTerms {
       requestBytes: request.bytes,
       canBeCounted: estimatedInput.unmeasured === 0,
     };
+  }
+
+  /** Changes to the body for every provider of this model: its limits, and the tier of a line. */
+  changesAt({ model }: Pick<Deployment, "model">): BodyChanges {
+    const { changes } = this.limit;
+    const tier = tierOfLine(this.extras, model);
+    return tier === null ? changes : { ...changes, service_tier: tier };
   }
 
   /** Whether the provider should store the response, so that a later request can refer to it by its id. */

@@ -29,7 +29,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
 import { outcomeRecordOf, usageRecordOf } from "../exchange/records.ts";
 import { runsBeside } from "./advisors.ts";
-import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
+import { type RequestedExtras, tierOfLine, usedExtras, withoutDropped } from "./extras.ts";
 import {
   atLeast,
   clampUsage,
@@ -133,7 +133,8 @@ export class CostMeter {
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
     const price = deployment?.price ?? null;
-    const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated);
+    const lineTier = deployment && tierOfLine(requestedExtras, deployment.model);
+    const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated, lineTier);
     this.#billedExtras = used;
     this.#extras = used && withoutDropped(used, exchange, requestedExtras, isTranslated);
   }

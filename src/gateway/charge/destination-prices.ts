@@ -18,7 +18,9 @@ export interface Destination {
   readonly scope: string;
   readonly key: KeyAccess & Pick<KeyRecord, "mode" | "tools">;
   /** Metered requests pass in formats of their own, so any field counts. */
-  readonly isMetered?: true;
+  readonly isMetered?: boolean;
+  /** It is a line of a batch. */
+  readonly isLine?: boolean;
 }
 
 /** The permission of a token-budget key for tools that cost money. */

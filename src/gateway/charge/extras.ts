@@ -1,6 +1,7 @@
 import type { Quantities } from "../../base/money/rates.ts";
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
 import {
+  batchTier,
   type ExtraUsage,
   isUsualTier,
   noCalls,
@@ -10,7 +11,7 @@ import {
   tierFields,
 } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
-import type { Price } from "../../config/settings.ts";
+import type { ModelSettings, Price } from "../../config/settings.ts";
 import { pricedName } from "../../dialects/tools/tool-families.ts";
 import type { UnpricedTools } from "./requested-tools.ts";
 
@@ -33,6 +34,8 @@ export interface RequestedExtras {
   readonly unpricedTools: UnpricedTools;
   /** Maximum web searches that a provider can run if it does not speak the client's dialect; absent for none. */
   readonly webSearches?: number;
+  /** Set for a line of a batch. `isOpen`: it names no service tier itself, so it goes up with its model's. */
+  readonly line?: { readonly isOpen: boolean };
 }
 
 /** An additional model run. It reads the same input as the run that writes the response. */
@@ -51,6 +54,14 @@ export interface OtherModel {
 
 const noTiers: Tiers = {};
 
+/** The service tier that a line of a batch goes up with on this model; null if it is sent as it is. */
+export function tierOfLine(
+  extras: Pick<RequestedExtras, "line"> | null,
+  { batchTier: tier }: Pick<ModelSettings, "batchTier">,
+): string | null {
+  return extras?.line?.isOpen === true ? tier : null;
+}
+
 /**
  * The extras to charge: what the provider reports, or what was requested if it reports nothing. Null for no extras. A tier whose
  * field was dropped does not count as requested: the provider never saw it. Toward another dialect, a search is up to the model, and no call is made in any case.
@@ -61,10 +72,13 @@ export function usedExtras(
   price: Price | null,
   reported: ReportedExtras | null,
   isTranslated = false,
+  lineTier: string | null = null,
 ): ExtraUsage | null {
   if (requested === null && (reported === null || reported === nothingReported)) return null;
-  const sent = requested === null ? noTiers : without(dropped, requested.tiers);
-  const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
+  const named = lineTier === null ? requested?.tiers : { ...requested?.tiers, service_tier: lineTier };
+  const sent = named === undefined ? noTiers : without(dropped, named);
+  const isOfBatch = requested !== null && isAtBatchPrice(requested, price);
+  const tiers = isOfBatch ? [batchTier] : usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
   const calls = isTranslated ? believed : withMinimum(believed, requested?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
@@ -74,6 +88,11 @@ export function usedExtras(
   const used = { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
   const isBelieved = areWithin(reported?.calls, believed) && areWithin(reported?.units, metered?.units);
   return isBelieved ? used : { ...used, isDoubtful: true };
+}
+
+/** Whatever the provider reports, and whatever it bills: the operator has set what a line costs. */
+function isAtBatchPrice({ line, tiers }: RequestedExtras, price: Price | null): boolean {
+  return line !== undefined && Object.keys(tiers).length === 0 && isPriced(batchTier, price);
 }
 
 /** Prefix of a dropped tool's name, before its type. */
@@ -161,7 +180,7 @@ function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] 
   for (const field of tierFields) {
     const { [field]: requestedTier } = sent;
     const { [field]: servedTier = requestedTier } = reported;
-    if (servedTier === undefined || isUsualTier(servedTier)) continue;
+    if (servedTier === undefined || servedTier === batchTier || isUsualTier(servedTier)) continue;
     const tier = [servedTier, requestedTier].find((name) => name !== undefined && isPriced(name, price));
     if (tier !== undefined) used.push(tier);
   }

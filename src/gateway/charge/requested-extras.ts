@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
-import { isUsualTier, noCalls, type TierField, tierFields } from "../../base/usage/usage.ts";
+import { batchTier, isUsualTier, noCalls, type TierField, tierFields } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
@@ -32,6 +32,25 @@ type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "men
  * requests, which only ask for text.
  */
 export function requestExtras(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
+  const extras = extrasOf(request, destination);
+  return destination.isLine === true ? extrasOfLine(request, destination, extras ?? nothingExtra) : extras;
+}
+
+/** A line that names no tier may be charged by any of those that lines have. */
+function extrasOfLine(
+  { truncated }: ExtrasRequest,
+  { isMetered = false }: Destination,
+  extras: RequestedExtras,
+): RequestedExtras {
+  const isOpen = !isMetered && truncated["service_tier"] === undefined;
+  const { most } = extras;
+  const tiers = most.tiers.length === 0 ? lineTiers : most.tiers;
+  return { ...extras, most: { ...most, tiers }, line: { isOpen } };
+}
+
+const lineTiers: readonly string[] = [batchTier, "flex"];
+
+function extrasOf(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const { truncated, tools, speaks, mentions } = request;
   rejectBackground(truncated);
   const isUsual = tierFields.every((field) => isUsualOrAbsent(truncated[field]));
@@ -45,16 +64,17 @@ export function requestExtras(request: ExtrasRequest, destination: Destination):
   return fee === null ? extras : { ...extras, units: fee, most: { ...extras.most, units: fee } };
 }
 
+const nothingExtra: RequestedExtras = {
+  most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
+  least: noCalls,
+  tiers: {},
+  mayRepeat: false,
+  rounds: [],
+  unpricedTools: noUnpricedTools,
+};
+
 function feeAlone(fee: Quantities): RequestedExtras {
-  return {
-    most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0, units: fee },
-    units: fee,
-    least: noCalls,
-    tiers: {},
-    mayRepeat: false,
-    rounds: [],
-    unpricedTools: noUnpricedTools,
-  };
+  return { ...nothingExtra, most: { ...nothingExtra.most, units: fee }, units: fee };
 }
 
 function pricedExtras(
@@ -142,6 +162,12 @@ function requestedTier(body: JsonObject, prices: DestinationPrices): RequestedTi
     const { [field]: vendors } = tierVendors;
     if (isUsualOrAbsent(name) || (vendors !== undefined && !prices.actOn(vendors))) continue;
     if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
+    if (name === batchTier) {
+      throw invalidRequest(
+        `\`${field}\` cannot be "${batchTier}". Remove it: lines of batches have their price without it.`,
+        field,
+      );
+    }
     if (asked !== null) {
       throw invalidRequest(
         `\`${field}\` and \`${asked.field}\` cannot be combined: there is no price for both. Send one of them.`,

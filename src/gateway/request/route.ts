@@ -81,6 +81,11 @@ export class RoutedCall extends AdmittedCall {
     this.credential = credential;
     this.storedInput = storedInput;
   }
+
+  /** Whether it is a line of a batch. */
+  get isLine(): boolean {
+    return this.exchange.call.line !== undefined;
+  }
 }
 
 /** Notes what log, traces and reports have of a request that was read. Returns the client's own name for the conversation. */
@@ -107,6 +112,12 @@ export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings)
   exchange.model = model;
   narrowContent(exchange, model);
   rejectForbidden(exchange.configured, key, model);
+  if (exchange.call.line !== undefined && model.batch === "off") {
+    throw invalidRequest(
+      `Model "${model.id}" does not run in batches. Send this request directly, or use another model.`,
+      "model",
+    );
+  }
   return model;
 }
 

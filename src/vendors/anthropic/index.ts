@@ -25,6 +25,8 @@ export const anthropic: Vendor = {
   genAiName: () => "anthropic",
   options: ["auth"],
   strictDialects: ["messages"],
+  sellsBatches: true,
+  lacksFlex: true,
   fieldsOf: ["Anthropic"],
   searchesIn: ["messages"],
   baseUrl: {

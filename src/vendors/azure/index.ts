@@ -73,6 +73,7 @@ export const azure: Vendor = {
   credentialKeywords: ["managed_identity", "workload_identity"],
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
+  sellsBatches: true,
   fieldsOf: ["OpenAI", "Azure", "Anthropic"],
   searchesIn: ["responses", "messages"],
   compactsResponses: true,

@@ -53,6 +53,7 @@ export const bedrock: Vendor = {
   lint: lintRegion,
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
+  sellsBatches: true,
   fieldsOf: ["Amazon", "Anthropic", "OpenAI"],
   meteredFormats: (name, { options }) => {
     if (options.endpoint === "mantle") return compatibleFormats;

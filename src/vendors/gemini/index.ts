@@ -27,6 +27,7 @@ export const gemini: Vendor = {
   genAiName: () => "gcp.gemini",
   options: ["api_version", "safety"],
   strictDialects: ["gemini"],
+  sellsBatches: true,
   fieldsOf: ["Google"],
   meteredFormats: () => ["gemini"],
   requestFields: safetyFields,

@@ -20,6 +20,7 @@ export const openAi: Vendor = {
   genAiName: () => "openai",
   options: ["auth"],
   strictDialects: ["chat", "responses"],
+  sellsBatches: true,
   fieldsOf: ["OpenAI"],
   searchesIn: ["responses"],
   compactsResponses: true,

@@ -29,6 +29,8 @@ export const vertex: Vendor = {
   checkOptions: checkVertexOptions,
   lint: lintLocation,
   strictDialects: ["gemini", "messages"],
+  sellsBatches: true,
+  lacksFlex: true,
   fieldsOf: ["Google", "Anthropic"],
   // Unlike Gemini's own API, Vertex has no call ids and no tiers. It has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },

@@ -3,6 +3,7 @@ import { problemViews } from "../../../admin/config/config-check.ts";
 import type { ConfigCheckView } from "../../../admin/config/schema.ts";
 import { OperationError } from "../../../admin/context.ts";
 import { plural } from "../../../base/text/plural.ts";
+import { batchPriceNotes } from "../../../config/batch-prices.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { lossesOnDisk } from "../../sign-in-losses.ts";
@@ -121,6 +122,7 @@ function documentOf({ file, settings, problems, warnings, missingSecrets }: Chec
     file,
     ...(problems.length === 0 ? served : { problems }),
     warnings,
+    notes: settings === null ? [] : batchPriceNotes(settings),
     missing_secrets: missingSecrets,
   };
 }
@@ -142,6 +144,8 @@ function show(
   const models = plural(settings?.models.length ?? 0, "model");
   terminal.print(`${style.good("✓")} ${origin} is valid: ${providers}, ${models}`);
   for (const warning of warnings) terminal.print(`${style.warn("!")} ${warning}`);
+  const notes = settings === null ? [] : batchPriceNotes(settings);
+  for (const note of notes) terminal.print(`${style.dim("·")} ${note}`);
 }
 
 export function invalidText(
