@@ -1,5 +1,5 @@
 import { newId } from "../../base/id.ts";
-import { isLabelName, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
+import { canBeCapped, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { labelText } from "../../base/requests/stored-labels.ts";
 import { plural } from "../../base/text/plural.ts";
 import { maxCountedValues } from "../../ledger/value-caps.ts";
@@ -82,8 +82,7 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
     return { label: tagPrefix + pair[0], value: pair[1] };
   }
   const label = each ?? "";
-  const isKnown = label === "owner" || (isLabelName(label) && label !== "session");
-  if (!isKnown) throw invalidInput("`each` must be owner, user or tag:NAME");
+  if (!canBeCapped(label)) throw invalidInput("`each` must be owner, user or tag:NAME");
   return { label, value: null };
 }
 

@@ -52,6 +52,7 @@ const exchangeQuery = Type.Object({
   code: Type.Optional(text("The error's code, such as `upstream_error`.")),
   user: Type.Optional(Type.String()),
   session: Type.Optional(Type.String()),
+  batch: Type.Optional(text("Only lines of this batch, by its id.")),
   tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
   since: Type.Optional(when),
   until: Type.Optional(when),
@@ -137,11 +138,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "/requests",
       "List requests, newest first",
       { role: "member", query: exchangeQuery, answers: pageOf(exchangeView) },
-      async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
+      async ({ query: { key, since, until, user, session, batch, tag, ...filters } }) => {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-        const labels = requestedLabels({ user, session, tag });
+        const labels = requestedLabels({ user, session, batch, tag });
         const search = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
         const { rows, next } = await searchExchanges(deps.store, search);
         const data = await mapInTurns(rows, (row) => exchangeDocument(row, keyOf), rowsPerTurn);

@@ -48,16 +48,22 @@ export async function searchExchanges(
   return reports.exchanges(query);
 }
 
-export type RequestedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
+export type RequestedLabels = { readonly [Name in "user" | "session" | "batch" | "tag"]?: string | undefined };
 
 /** The labels to search for, by their stored names. A tag is written as `project=atlas`. */
-export function requestedLabels({ user, session, tag }: RequestedLabels): Readonly<Record<string, string>> {
+export function requestedLabels({
+  user,
+  session,
+  batch,
+  tag,
+}: RequestedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))
     throw invalidInput(`a tag must be a name and a value, such as project=atlas, not "${tag}"`);
   return {
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),
+    ...(batch === undefined ? {} : { batch }),
     ...(tag === undefined ? {} : { [`tag:${name}`]: value.join("=") }),
   };
 }

@@ -71,6 +71,7 @@ export const exchangeView = Type.Object({
   owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
   session: nullable(text("The conversation id that the client sent.")),
+  batch: nullable(text("The batch that it was a line of.")),
   tags: Type.Record(Type.String(), Type.String(), { description: "From the header `x-sluice-tags`." }),
   affinity: oneOf(["conversation", "none"]),
 });

@@ -98,8 +98,13 @@ export function ownerLabel(owner: string | null): string {
   return owner.includes("@") ? owner.toLowerCase() : owner;
 }
 
-const labelName = /^(?:user|session|tag:[\w.:@-]{1,64})$/;
+const labelName = /^(?:user|session|batch|tag:[\w.:@-]{1,64})$/;
 
 export function isLabelName(name: string): boolean {
   return labelName.test(name);
+}
+
+/** Whether caps can count each value of the label. */
+export function canBeCapped(name: string): boolean {
+  return name === "owner" || name === "user" || (name.startsWith(tagPrefix) && isLabelName(name));
 }

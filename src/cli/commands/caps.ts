@@ -9,7 +9,7 @@ import type {
   NewCapBody,
 } from "../../admin/caps/schema.ts";
 import { keyModes } from "../../base/key-attributes.ts";
-import { isLabelName } from "../../base/requests/labels.ts";
+import { canBeCapped } from "../../base/requests/labels.ts";
 import { plural } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { aboveZero, removed, valueLimit } from "../arguments.ts";
@@ -32,7 +32,7 @@ function writtenCap(text: string): Written {
 const writtenCaps = "20/day, 100/week or '40/month:claude-opus-*'";
 
 function countedLabel(text: string): string {
-  if (text === "owner" || (isLabelName(text) && text !== "session")) return text;
+  if (canBeCapped(text)) return text;
   throw new InvalidArgumentError("Use owner, user or tag:NAME.");
 }
 

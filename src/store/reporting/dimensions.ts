@@ -67,6 +67,7 @@ const dimensions = {
   route: { needs: ["row"], of: () => "route" },
   user: { needs: ["row"], of: () => countedLabel("user") },
   session: { needs: ["row"], of: () => countedLabel("session") },
+  batch: { needs: ["row"], of: () => countedLabel("batch") },
   tag: { needs: ["row"], hasArgument: true, of: (_, name = "") => countedLabel(`tag:${name}`) },
 } satisfies Readonly<Record<string, Dimension>>;
 

@@ -89,6 +89,7 @@ function requestFacts(request: ExchangeView, { style }: Terminal): Facts {
     said("owner", request.owner),
     said("user", request.user),
     said("session", request.session),
+    said("batch", request.batch),
     tags.length > 0 && ["tags", tags.join(", ")],
     model !== "" && ["affinity", request.affinity],
   ];
