@@ -47,6 +47,7 @@ const places: readonly Place[] = [
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "reports", title: "Usage", icon: "usage", page: () => <Usage /> },
   { path: "requests", title: "Requests", icon: "exchanges", page: () => <Exchanges /> },
+  { path: "batches", title: "Batches", icon: "batches", page: () => <Batches /> },
   { path: "reconcile", title: "Reconcile", icon: "reconcile", page: () => <Reconcile /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
@@ -54,11 +55,8 @@ const places: readonly Place[] = [
 ];
 
 /** The pages that the search offers. */
-const others = [
-  { path: "alerts", title: "Alerts" },
-  { path: "batches", title: "Batches" },
-];
-const pages = [...places, ...others].map(({ path: target, title }) => ({
+const alerts = { path: "alerts", title: "Alerts" };
+const pages = [...places, alerts].map(({ path: target, title }) => ({
   ...{ text: title, about: "page", target: hrefOf(target) },
 }));
 
@@ -68,7 +66,6 @@ function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
   if (here === "alerts") return <Alerts />;
-  if (here === "batches") return <Batches />;
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
   if (here.startsWith("models/")) return <ModelPage key={here} id={decoded(here.slice("models/".length))} />;
   if (here.startsWith("requests/")) return <RequestPage key={here} id={here.slice("requests/".length)} />;

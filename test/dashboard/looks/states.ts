@@ -89,6 +89,7 @@ const withPicture = new Set([
   "reports?by=model&since=7d",
   "requests",
   "playground",
+  "batches",
 ]);
 
 /** Which alerts are active depends on the machine, such as on its disk. */
@@ -127,7 +128,15 @@ const someAlerts = {
 };
 
 const batch = (id: string, state: string, status: string, more: object = {}) => ({
-  ...{ id, key: "slu_8fK2mQ0xYbTn", endpoint: "/v1/chat/completions", status, state, reason: null },
+  ...{
+    id,
+    key: "slu_8fK2mQ0xYbTn",
+    key_label: "nightly evaluation",
+    endpoint: "/v1/chat/completions",
+    status,
+    state,
+    reason: null,
+  },
   ...{ total: 50_000, completed: 12_345, failed: 67, charged: 12.345678901, unit: "credits" },
   ...{ created_at: "2026-11-18T09:12:00.000Z", expires_at: "2026-11-19T09:12:00.000Z", ended_at: null },
   ...more,
@@ -181,7 +190,7 @@ export function statesOf({ key, longKey, account, secret, deviceCode }: Ids): re
     admin("keys", { name: "search for a long name", prepare: searchFor(longOwner) }),
     admin("requests?outcome=failed", { name: "request that failed", prepare: openRequest, hasPicture: true }),
     admin("alerts", { name: "alerts of each kind", answers: someAlerts, hasPicture: true }),
-    admin("batches", { name: "batches in each state", answers: someBatches }),
+    admin("batches", { name: "batches in each state", answers: someBatches, hasPicture: true }),
     admin("", { name: "overview with alerts", answers: someAlerts }),
     admin("accounts?near=0.8", { name: "caps near their limit" }),
     admin("no-such-page", { name: "page that does not exist" }),

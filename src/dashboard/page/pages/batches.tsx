@@ -1,14 +1,15 @@
 import type { BatchView } from "../../../admin/batches/schema.ts";
 import { api, useAnswer } from "../api.ts";
-import { count, credits, moment, percent } from "../format.ts";
+import { count, moment, percent, routeName } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge, type Tone } from "../parts/badge.tsx";
 import { Card } from "../parts/card.tsx";
 import { ask, type DialogProps } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
+import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { LoadedContent } from "../parts/states.tsx";
+import { Empty, LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -19,20 +20,17 @@ const tones: Readonly<Record<BatchView["state"], Tone>> = {
   ended: "muted",
 };
 
-function chargedText({ charged, unit }: BatchView): string {
-  return unit === "credits" ? credits(charged) : `${count(charged)} tokens`;
-}
-
 const columns: readonly Column<BatchView>[] = [
   {
     name: "Batch",
     class: "lead message",
-    cell: ({ endpoint }) => endpoint,
+    cell: ({ id, endpoint }) => <a href={hrefOf(`requests?batch=${id}`)}>{routeName(endpoint)}</a>,
     note: ({ id }) => id,
   },
   {
     name: "Key",
-    cell: ({ key }) => <a href={hrefOf(`keys/${key}`)}>{key}</a>,
+    class: "message",
+    cell: ({ key, key_label: label }) => <a href={hrefOf(`keys/${key}`)}>{label ?? `${key}…`}</a>,
     note: ({ created_at: at }) => moment(at),
   },
   {
@@ -47,7 +45,12 @@ const columns: readonly Column<BatchView>[] = [
     note: ({ completed, failed, total }) =>
       `${count(completed)} of ${count(total)}${failed === 0 ? "" : `, ${count(failed)} failed`}`,
   },
-  { name: "Charged", class: "number", minor: true, cell: chargedText },
+  {
+    name: "Charged",
+    class: "number",
+    minor: true,
+    cell: ({ charged, unit }) => <Money amount={charged} unit={unit} exact />,
+  },
 ];
 
 function CancelBatch({ subject: { id }, onClose }: DialogProps<BatchView>) {
@@ -88,7 +91,10 @@ export function Batches() {
   const batches = useAnswer<{ data: BatchView[] }>("/batches", 5000);
   return (
     <>
-      <PageHead title="Batches" about="What clients run in batches, and what it waits for." />
+      <PageHead
+        title="Batches"
+        about="The newest batches of all keys: their progress, their charges, and what they wait for."
+      />
       <Card title="Newest">
         <LoadedContent loaded={batches}>
           {({ data }) => (
@@ -96,7 +102,11 @@ export function Batches() {
               rows={data}
               columns={[...columns, actions]}
               keyOf={({ id }) => id}
-              empty={<p class="muted pad">Batches appear here when a client creates one.</p>}
+              empty={
+                <Empty icon="batches" title="No batches yet">
+                  <p>Batches appear here when a client creates one.</p>
+                </Empty>
+              }
             />
           )}
         </LoadedContent>

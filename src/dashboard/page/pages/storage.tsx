@@ -49,6 +49,11 @@ function kinds({ records, retention, pruned, content, ...sizes }: StorageView): 
       records: records.retry_responses,
       retention: `24 hours, at most ${size(retention.response_bytes_per_key / 2)} per key`,
     },
+    {
+      what: `Files of batches, ${size(sizes.file_bytes)}`,
+      records: records.files,
+      retention: `${plural(retention.result_days, "day")} after their batch, at most ${size(retention.file_bytes_per_key)} per key`,
+    },
     ...(content === null
       ? []
       : [

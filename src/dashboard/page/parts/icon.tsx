@@ -5,6 +5,7 @@ const paths = {
   accounts: "M3 6.5h14v10H3zm0 0L13.5 3v3.5m.5 5h.01",
   models: "M10 2.5 17 6.3v7.4l-7 3.8-7-3.8V6.3zM3 6.3l7 3.8 7-3.8M10 10.1v7.4",
   exchanges: "M3.5 7h12m-3.5-3.5L15.5 7 12 10.5M16.5 13h-12m3.5-3.5L4.5 13 8 16.5",
+  batches: "M4 3.5h12v3.5H4zM4 9h12v3.5H4zM6 16.5h8",
   usage: "M10 3v7h7a7 7 0 1 1-7-7m3 .6a7 7 0 0 1 3.4 3.4H13z",
   reconcile: "M5 2.5h10v15l-2.5-2-2.5 2-2.5-2-2.5 2zM7.5 7h5M7.5 10.5h5",
   playground: "M5 3.5v13l11-6.5z",
