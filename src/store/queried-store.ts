@@ -197,12 +197,19 @@ type Counts = Pick<
   | "responseBytes"
   | "retryResponses"
   | "retryResponseBytes"
+  | "batches"
+  | "files"
+  | "fileBytes"
   | "auditRecords"
 >;
 
 const countRecords = `
 SELECT (SELECT count(*) FROM accounts)::float8 AS accounts, (SELECT count(*) FROM keys WHERE id <> '')::float8 AS keys,
   (SELECT count(*) FROM turns)::float8 AS responses, (SELECT coalesce(sum(bytes), 0) FROM turn_sums)::float8 AS "responseBytes",
-  (SELECT count(*) FROM responses AS stored WHERE stored_at_ms IS NOT NULL)::float8 AS "retryResponses",
+  (SELECT count(*) FROM responses AS stored WHERE stored_at_ms IS NOT NULL AND route NOT LIKE 'batch:%')::float8 AS "retryResponses",
   (SELECT coalesce(sum(bytes), 0) FROM response_sums)::float8 AS "retryResponseBytes",
+  (SELECT count(*) FROM batches)::float8 AS batches,
+  (SELECT count(*) FROM files WHERE kind NOT IN ('uploading', 'requests'))::float8 AS files,
+  ((SELECT coalesce(sum(bytes), 0) FROM files WHERE batch_id IS NULL) + (SELECT coalesce(sum(output_bytes + error_bytes), 0) FROM batches))::float8
+    AS "fileBytes",
   (SELECT count(*) FROM audit_log)::float8 AS "auditRecords"`;

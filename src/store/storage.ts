@@ -19,6 +19,10 @@ export interface StorageStats extends StoreSizes {
   /** Responses kept for retries with an idempotency key. */
   readonly retryResponses: number;
   readonly retryResponseBytes: number;
+  readonly batches: number;
+  /** Inputs and results of batches. */
+  readonly files: number;
+  readonly fileBytes: number;
   readonly auditRecords: number;
   /** The last pruning of each kind. */
   readonly prunings: readonly Pruning[];

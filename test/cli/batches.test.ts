@@ -48,6 +48,13 @@ test("an operator lists, shows and cancels batches, and deletes files", async ()
     unit: "credits",
   });
   expect((await listed("--open", "--key", key.prefix)).map((batch) => batch.id)).toEqual([id]);
+  const reported = await sluice.cliJson<{ data: { name: string; completed: number }[] }>(
+    ...["usage", "--by", "batch"],
+  );
+  expect(reported.data.find(({ name }) => name === done.id)).toMatchObject({ completed: 3 });
+  const lines = await sluice.cliJson<readonly { batch: string }[]>("requests", "list", "--batch", done.id);
+  expect(lines.map(({ batch }) => batch)).toEqual(Array(3).fill(done.id));
+  expect((await sluice.cli("store", "size")).stdout).toMatch(/batches +2, with 3 files/);
   const metrics = await (
     await sluice.request("/metrics", { headers: { authorization: `Bearer ${token}` } })
   ).text();
@@ -66,6 +73,19 @@ test("an operator lists, shows and cancels batches, and deletes files", async ()
   expect(files.filter(({ batch }) => batch !== null)).toHaveLength(3);
   expect((await sluice.cli("files", "delete", "--key", key.prefix, "--yes")).stdout).toContain("5 files");
   expect((await client().get(done.id)).output_file_id).toBeNull();
+});
+
+test("a key reads its own batches and files below /usage, and nobody else's", async () => {
+  const other = await sluice.createKey();
+  const { id } = await client().create(chatLines(1));
+  const read = (path: string, { key: secret }: TestKey) =>
+    sluice.request(`/usage/api/v1${path}`, { headers: { authorization: `Bearer ${secret}` } });
+  for (const path of [`/batches?key=${key.prefix}`, `/batches/${id}`, `/files?key=${key.prefix}`]) {
+    expect((await read(path, key)).status).toBe(200);
+    expect((await read(path, other)).status).toBe(404);
+  }
+  expect((await read("/batches", key)).status).toBe(403);
+  await client().untilEnded(id);
 });
 
 test("a batch in a restored backup is paused until it is resumed", async () => {

@@ -30,7 +30,7 @@ export const batchRoutes: readonly AdminRoute[] = [
   get(
     "/batches",
     "List batches, the newest first",
-    { query: batchQuery, answers: batchPage },
+    { role: "member", query: batchQuery, answers: batchPage },
     async ({ deps, query: { key, open, limit, cursor = null } }) => {
       const keyId = key === undefined ? null : (await findKey(deps, key)).id;
       const asked = { keyId, isOpen: open === "true", limit: limit + 1, after: cursor };
@@ -41,7 +41,7 @@ export const batchRoutes: readonly AdminRoute[] = [
       return { data, next_cursor: found.length > limit ? (page.at(-1)?.id ?? null) : null };
     },
   ),
-  get("/batches/:batch", "Show a batch", { answers: batchView }, async (call) =>
+  get("/batches/:batch", "Show a batch", { role: "member", answers: batchView }, async (call) =>
     viewBatch(call.deps, await findBatch(call)),
   ),
   post("/batches/:batch/cancel", "Cancel a batch", { answers: batchView }, (call) =>
@@ -55,7 +55,7 @@ export const batchRoutes: readonly AdminRoute[] = [
   get(
     "/files",
     "List the files of a key",
-    { query: fileQuery, answers: fileList },
+    { role: "member", query: fileQuery, answers: fileList },
     async ({ deps, query }) => {
       const { id } = await findKey(deps, query.key);
       return { data: (await filesOf(deps, id)).map(viewFile) };
@@ -76,9 +76,11 @@ export const batchRoutes: readonly AdminRoute[] = [
   ),
 ];
 
-async function findBatch({ deps, named: id }: AdminCall): Promise<BatchRecord> {
+/** A member sees the batches of their own keys. */
+async function findBatch({ deps, named: id, caller }: AdminCall): Promise<BatchRecord> {
   const found = await deps.store.batches.get(id);
-  if (found !== null) return found;
+  const key = found && (await deps.store.findKey(found.keyId));
+  if (found !== null && (caller.role !== "member" || (key !== null && caller.owns(key)))) return found;
   throw new OperationError("not_found", `there is no batch ${id}; run \`sluice batches list\``);
 }
 
@@ -105,6 +107,7 @@ async function viewBatch({ store }: OperationContext, batch: BatchRecord): Promi
   return {
     id: batch.id,
     key: batch.keyPrefix,
+    key_label: batch.keyLabel,
     endpoint: batch.endpoint,
     status: batch.status,
     ...stateOf(batch),
@@ -123,7 +126,8 @@ const maxFiles = 10_000;
 
 async function filesOf({ store }: OperationContext, keyId: string): Promise<readonly FileRecord[]> {
   const kinds = ["batch", "output", "errors"] as const;
-  const asked = { keyId, kinds, limit: maxFiles, after: null, isAscending: false };
+  const owner = { keyId, withAccount: false };
+  const asked = { owner, kinds, limit: maxFiles, after: null, isAscending: false, nowMs: 0 };
   return (await store.uploads.list(asked)) ?? [];
 }
 

@@ -9,6 +9,7 @@ const units = ["credits", "tokens"] as const;
 export const batchView = Type.Object({
   id: text("`batch_…`, or `msgbatch_…` for a message batch."),
   key: text("The key's prefix."),
+  key_label: nullable(Type.String()),
   endpoint: text("What its lines call."),
   status: text("As its client sees it."),
   state: oneOf(states),

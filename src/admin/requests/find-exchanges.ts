@@ -48,7 +48,9 @@ export async function searchExchanges(
   return reports.exchanges(query);
 }
 
-export type RequestedLabels = { readonly [Name in "user" | "session" | "batch" | "tag"]?: string | undefined };
+export type RequestedLabels = {
+  readonly [Name in "user" | "session" | "batch" | "tag"]?: string | undefined;
+};
 
 /** The labels to search for, by their stored names. A tag is written as `project=atlas`. */
 export function requestedLabels({

@@ -56,6 +56,7 @@ export const storageView = Type.Object({
   disk_free_bytes: nullable(bytes),
   response_bytes: counted("Size of stored responses."),
   retry_response_bytes: counted("Size of responses stored for idempotent retries."),
+  file_bytes: counted("Size of the inputs and results of batches."),
   records: Type.Object({
     accounts: count,
     keys: count,
@@ -63,6 +64,8 @@ export const storageView = Type.Object({
     free_requests: counted("Requests without a charge; all others are ledger entries."),
     responses: count,
     retry_responses: counted("Responses to requests with an `Idempotency-Key`, stored for a day."),
+    batches: count,
+    files: counted("Inputs and results of batches."),
     audit_log: count,
   }),
   content: nullable(
@@ -76,6 +79,8 @@ export const storageView = Type.Object({
     request_rows: count,
     response_hours: Type.Number(),
     response_bytes_per_key: count,
+    result_days: Type.Number({ description: "Of batches, after their end." }),
+    file_bytes_per_key: count,
   }),
   pruned: Type.Array(Type.Object({ what: oneOf(["requests", "responses"]), at: moment, count }), {
     description: "The last deletion by retention, for each kind of record.",

@@ -7,7 +7,7 @@ import type { StorageView } from "./schema.ts";
 /** Stored amounts, retention and the last deletions, in the fields shared by the admin API and `--json`. */
 export async function readStorage(
   store: Store,
-  { retention, content }: Pick<Settings, "retention" | "content">,
+  { retention, content, batches }: Pick<Settings, "retention" | "content" | "batches">,
   contentSizes: ContentSizes | null,
 ): Promise<StorageView> {
   const figures = await store.storage();
@@ -17,6 +17,7 @@ export async function readStorage(
     disk_free_bytes: figures.diskFreeBytes,
     response_bytes: figures.responseBytes,
     retry_response_bytes: figures.retryResponseBytes,
+    file_bytes: figures.fileBytes,
     records: {
       accounts: figures.accounts,
       keys: figures.keys,
@@ -24,10 +25,12 @@ export async function readStorage(
       free_requests: figures.loggedRequests,
       responses: figures.responses,
       retry_responses: figures.retryResponses,
+      batches: figures.batches,
+      files: figures.files,
       audit_log: figures.auditRecords,
     },
     content: contentSizes && contentDocument(contentSizes, content),
-    retention: retentionDocument(retention),
+    retention: retentionDocument(retention, batches),
     pruned: figures.prunings.map(({ what, atMs, pruned }) => ({
       what: what === "exchanges" ? "requests" : what,
       at: iso(atMs),
@@ -44,11 +47,16 @@ function contentDocument(
   return { requests: rows, bytes, days: settings?.days ?? 0, max_bytes: settings?.maxSizeBytes ?? 0 };
 }
 
-function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {
+function retentionDocument(
+  retention: Settings["retention"],
+  { resultDays, bytesPerKey }: Settings["batches"],
+): StorageView["retention"] {
   return {
     request_days: retention.requestDays,
     request_rows: retention.requestRows,
     response_hours: retention.responseHours,
     response_bytes_per_key: retention.responseBytesPerKey,
+    result_days: resultDays,
+    file_bytes_per_key: bytesPerKey,
   };
 }

@@ -90,7 +90,7 @@ testEachStore(
       [2, textOf(bob)],
       [4, textOf(eve, "eve")],
       [8, null],
-      [16, JSON.stringify({ affinity: "none" })],
+      [16, JSON.stringify({ affinity: "none", batch: "batch_1" })],
     ];
     await store.charge(spent.map(([nano, labels]) => settleItem(key.id, nano, { labels })));
     await store.recordOutcomes([outcomeRecordOf(key.id, { labels: textOf(bob) })]);
@@ -109,6 +109,12 @@ testEachStore(
         [null, 130],
         [ada.session, 1],
       ]);
+      expect(await by("batch")).toEqual([
+        [null, 115],
+        ["batch_1", 16],
+      ]);
+      const lines = await reader.reports.exchanges({ limit: 10, labels: { batch: "batch_1" } });
+      expect(lines.rows.map(({ labels }) => labels.batch)).toEqual(["batch_1"]);
       expect(await by("tag:project")).toEqual([
         [null, 130],
         ["atlas", 1],

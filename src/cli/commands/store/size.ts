@@ -45,6 +45,10 @@ function factsOf({ records, retention, pruned, content, ...sizes }: StorageView)
       "for retries",
       `${plural(records.retry_responses, "response")} to requests with an Idempotency-Key, ${size(sizes.retry_response_bytes)}, kept for 24 hours`,
     ],
+    [
+      "batches",
+      `${count(records.batches)}, with ${plural(records.files, "file")}, ${size(sizes.file_bytes)}`,
+    ],
     content !== null && ["content", contentText(content)],
     ["audit log", plural(records.audit_log, "change")],
   ];
