@@ -1,3 +1,4 @@
+import type { BatchOwner, RetriedCreation } from "./file-records.ts";
 import type { LongBody } from "./tables/long-body.ts";
 
 export type BatchStatus =
@@ -88,10 +89,20 @@ export interface LineEnd extends BatchTokens {
   readonly bytes: number;
 }
 
+/** Why nothing of a batch runs. */
+export interface BatchFailure {
+  /** As JSON. */
+  readonly errors: string;
+  readonly atMs: number;
+  readonly keptUntilMs: number;
+}
+
 /** What a batch that ends gets. */
 export interface BatchEnd {
   readonly atMs: number;
   readonly keptUntilMs: number;
+  /** When its files are deleted, at the latest with the batch. */
+  readonly outputUntilMs: number;
   readonly outputFileId: string;
   readonly errorFileId: string;
 }
@@ -115,7 +126,7 @@ export interface ChargedResponse extends LongBody {
 }
 
 export interface BatchQuery {
-  readonly keyId: string;
+  readonly owner: BatchOwner;
   /** The beginning of the ids: of which API. */
   readonly prefix: string;
   readonly limit: number;
@@ -172,13 +183,13 @@ export interface LineRecords {
 
 /** Batches of requests. */
 export interface BatchRecords extends LineRecords {
-  /** Its lines follow, then `start` or `fail`. */
+  /** Its lines follow, then `start` or `fail`, with what a retry of the create gets. */
   begin(batch: NewBatch): Promise<void>;
   /** Tells all processes. */
-  start(batchId: string, total: number, atMs: number): Promise<void>;
-  fail(batchId: string, errors: string, atMs: number, keptUntilMs: number): Promise<void>;
+  start(batchId: string, total: number, atMs: number, retry: RetriedCreation | null): Promise<void>;
+  fail(batchId: string, failure: BatchFailure, retry: RetriedCreation | null): Promise<void>;
 
-  find(keyId: string, id: string): Promise<BatchRecord | null>;
+  find(owner: BatchOwner, id: string): Promise<BatchRecord | null>;
   /** Newest first. Null if `after` or `before` is unknown. */
   list(query: BatchQuery): Promise<readonly BatchRecord[] | null>;
   countOpen(keyId: string): Promise<number>;

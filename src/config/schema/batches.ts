@@ -1,4 +1,4 @@
-import { section, time, whole } from "./parts.ts";
+import { choice, section, time, whole } from "./parts.ts";
 
 function batchLimit<const Default extends number>(byDefault: Default, description: string) {
   return whole(description, { minimum: 1, maximum: 100_000, default: byDefault });
@@ -32,6 +32,11 @@ export const batchesSchema = section({
     minimum: 0,
     default: 1024 * 1024 * 1024,
   }),
+  share: choice(
+    ["key", "account"],
+    "Who sees files and batches: the key that created them, or all keys of its account.",
+    "key",
+  ),
   result_days: whole("Days that results are kept after the end of their batch.", {
     minimum: 1,
     maximum: 365,

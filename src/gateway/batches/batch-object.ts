@@ -1,6 +1,7 @@
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import type { BatchRecord, KeyMode } from "../../store/store.ts";
+import { openText } from "./sealed-text.ts";
 
 type BatchState = "running" | "waiting" | "paused" | "ended";
 
@@ -10,14 +11,33 @@ export interface BatchRequest {
   readonly headers: readonly (readonly [string, string])[];
   readonly address: string;
   readonly metadata: JsonObject | null;
+  /** How long its results are kept, if it is shorter than usual. */
+  readonly outputMs?: number | null;
 }
 
-export function readRequestOf({ request }: Pick<BatchRecord, "request">): BatchRequest {
-  return JSON.parse(request);
+/** Where the request is stored. */
+export function placeOfRequest(batchId: string): string {
+  return `${batchId} request`;
+}
+
+/** Without the key that it was encrypted with, nothing of it is known. */
+export function readRequestOf(
+  { id, request }: Pick<BatchRecord, "id" | "request">,
+  key: Uint8Array | null,
+): BatchRequest {
+  const opened = tryParse(openText(request, placeOfRequest(id), key));
+  // As it was written.
+  return isObject(opened)
+    ? (opened as unknown as BatchRequest)
+    : { headers: [], address: "", metadata: null };
 }
 
 /** An OpenAI batch as its client sees it. */
-export function batchObject(batch: BatchRecord, mode: KeyMode): JsonObject & { readonly id: string } {
+export function batchObject(
+  batch: BatchRecord,
+  mode: KeyMode,
+  key: Uint8Array | null,
+): JsonObject & { readonly id: string } {
   const { status, endedAtMs, errors, total, completed, failed } = batch;
   const endedWith = (...of: readonly BatchRecord["status"][]) =>
     of.includes(status) ? seconds(endedAtMs) : null;
@@ -43,7 +63,7 @@ export function batchObject(batch: BatchRecord, mode: KeyMode): JsonObject & { r
     cancelled_at: endedWith("cancelled"),
     request_counts: { total, completed, failed },
     usage: usageOf(batch),
-    metadata: readRequestOf(batch).metadata,
+    metadata: readRequestOf(batch, key).metadata,
     sluice: { ...stateOf(batch), charged: chargedOf(batch, mode) },
   };
 }

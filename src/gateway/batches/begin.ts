@@ -6,11 +6,13 @@ import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { BatchRequest } from "./batch-object.ts";
+import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
+import { retryOf } from "./retried-creation.ts";
 import { type InputScanner, scanInput } from "./scan-input.ts";
 import { LineScanner, scanLineJob } from "./scan-lines.ts";
 import { RequestScanner, scanRequestJob } from "./scan-requests.ts";
+import { placeOfCustomId, sealText } from "./sealed-text.ts";
 
 /** What lines can call, and the switch of each route that has one. */
 const endpoints: Readonly<Record<string, RouteSwitch | null>> = {
@@ -36,6 +38,7 @@ interface WantedBatch {
   readonly endpoint: string;
   readonly file: FileRecord;
   readonly metadata: JsonObject | null;
+  readonly outputMs: number | null;
   readonly scanner: InputScanner;
 }
 
@@ -45,31 +48,35 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
   const { gateway, exchange, keyId } = call;
   const { store } = gateway.batches;
   const { batches: settings } = call.configured.settings;
+  const { encryptionKey: key } = call.configured.settings.responses;
   const createdAtMs = Math.floor(exchange.atMs);
   const id = newId(wanted.prefix);
   const request: BatchRequest = {
     headers: headersFor(call),
     address: exchange.call.address,
     metadata: wanted.metadata,
+    outputMs: wanted.outputMs,
   };
   await store.batches.begin({
     id,
     keyId,
     fileId: wanted.file.id,
     endpoint: wanted.endpoint,
-    request: JSON.stringify(request),
+    request: sealText(JSON.stringify(request), placeOfRequest(id), key),
     createdAtMs,
     expiresAtMs: createdAtMs + settings.windowMs,
   });
   try {
     const { scanner } = wanted;
     await scan(call, id, wanted);
-    const nowMs = Math.floor(gateway.clock.wallMs());
+    const atMs = Math.floor(gateway.clock.wallMs());
+    const retry = await retryOf(call, id);
     if (scanner.problems.length > 0) {
-      const keptUntilMs = nowMs + settings.resultDays * msPerDay;
-      await store.batches.fail(id, JSON.stringify(scanner.problems), nowMs, keptUntilMs);
+      const keptUntilMs = atMs + settings.resultDays * msPerDay;
+      const failure = { errors: JSON.stringify(scanner.problems), atMs, keptUntilMs };
+      await store.batches.fail(id, failure, retry);
     } else {
-      await store.batches.start(id, scanner.count, nowMs);
+      await store.batches.start(id, scanner.count, atMs, retry);
       gateway.batches.wake();
     }
     return id;
@@ -115,7 +122,15 @@ async function scan(call: AdmittedCall, id: string, { file, scanner }: WantedBat
   const { store } = call.gateway.batches;
   const key = call.configured.settings.responses.encryptionKey;
   const input = new InputReader({ records: store.uploads, key }, file.id).pieces(file);
-  await scanInput(input, scanner, (found) => store.batches.addLines(id, found));
+  await scanInput(input, scanner, (found) =>
+    store.batches.addLines(
+      id,
+      found.map((line) => ({
+        ...line,
+        customId: sealText(line.customId, placeOfCustomId(id, line.no), key),
+      })),
+    ),
+  );
 }
 
 /** For the body of a message batch. */

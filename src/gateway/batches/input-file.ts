@@ -20,19 +20,28 @@ function partName(id: string, sequence: number): string {
 export class InputWriter {
   readonly #files: InputFiles;
   readonly #id: string;
+  readonly #hash: Bun.CryptoHasher | null;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #parts = 0;
   bytes = 0;
 
-  constructor(files: InputFiles, id: string) {
+  /** Its hash is only needed where retries are recognized by it. */
+  constructor(files: InputFiles, id: string, isHashed: boolean) {
     this.#files = files;
     this.#id = id;
+    this.#hash = isHashed ? new Bun.CryptoHasher("sha256") : null;
+  }
+
+  /** The hash of what was written; call it once. */
+  get hash(): string {
+    return this.#hash?.digest("hex") ?? "";
   }
 
   /** The bytes are copied. */
   async write(bytes: Uint8Array): Promise<void> {
     this.bytes += bytes.length;
+    this.#hash?.update(bytes);
     for (let at = 0; at < bytes.length; ) {
       const taken = bytes.subarray(at, at + partBytes - this.#waitingBytes);
       this.#waiting.push(Buffer.from(taken));

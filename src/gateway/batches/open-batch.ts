@@ -1,5 +1,5 @@
 import type { BatchRecord } from "../../store/store.ts";
-import { type BatchRequest, readRequestOf } from "./batch-object.ts";
+import type { BatchRequest } from "./batch-object.ts";
 import type { InputReader } from "./input-file.ts";
 
 /** Runs of a batch at once are halved when its provider is busy, and grow again by one after this long without. */
@@ -33,11 +33,11 @@ export class OpenBatch {
   #slowUntilMs = 0;
   #failuresInRow = 0;
 
-  constructor(shown: BatchRecord, path: string, input: InputReader) {
+  constructor(shown: BatchRecord, path: string, request: BatchRequest, input: InputReader) {
     this.id = shown.id;
     this.keyId = shown.keyId;
     this.path = path;
-    this.request = readRequestOf(shown);
+    this.request = request;
     this.input = input;
     this.shown = shown;
   }

@@ -6,6 +6,7 @@ import type { Gateway } from "../exchange/gateway.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";
 import { messageDialect } from "./message-dialect.ts";
+import { openText, placeOfCustomId } from "./sealed-text.ts";
 
 /** Rows that are read at once; long responses are read one by one. */
 const linesPerRead = 20;
@@ -19,13 +20,14 @@ export async function* resultLines(
   kind: Kind,
 ): AsyncGenerator<Uint8Array> {
   const { batches } = gateway.batches.store;
+  const { encryptionKey } = gateway.configured.settings.responses;
   let rows = await batches.results(batch.id, kind, -1, linesPerRead);
   while (rows.length > 0) {
     // A client that reads fast must not keep the event loop from others.
     await largeBodyPacer.wait();
     for (const row of rows) {
       const body = await bodyOf(gateway, batch, row);
-      yield Buffer.concat(lineOf(batch, row, body));
+      yield Buffer.concat(lineOf(batch, opened(batch, row, encryptionKey), body));
     }
     rows = await batches.results(batch.id, kind, rows.at(-1)?.no ?? 0, linesPerRead);
   }
@@ -54,8 +56,17 @@ export function lineLength(
   batch: Pick<BatchRecord, "id" | "restCode">,
   row: ShownResult,
   body: Uint8Array,
+  key: Uint8Array | null,
 ): number {
-  return lengthOf(lineOf(batch, row, body));
+  return lengthOf(lineOf(batch, opened(batch, row, key), body));
+}
+
+function opened<Row extends ShownResult>(
+  { id }: Pick<BatchRecord, "id">,
+  row: Row,
+  key: Uint8Array | null,
+): Row {
+  return { ...row, customId: openText(row.customId, placeOfCustomId(id, row.no), key) };
 }
 
 /** Every custom id has one line, whatever became of it. */

@@ -153,9 +153,11 @@ async function charged(
   if (found === null) return null;
   const { status, requestId } = found;
   const name = nameOfResult({ batchId: batch.id, no: line.no });
+  const { encryptionKey } = configured.settings.responses;
   const stored = await store.batches.whole(found);
-  const body = stored && (await openBody(name, stored, configured.settings.responses.encryptionKey));
-  const bytes = lineLength(batch.shown, { ...line, status, requestId }, body ?? new Uint8Array());
+  const body = stored && (await openBody(name, stored, encryptionKey));
+  const shown = { ...line, status, requestId };
+  const bytes = lineLength(batch.shown, shown, body ?? new Uint8Array(), encryptionKey);
   const facts =
     exchange !== null && exchange.id === requestId && exchange.charge !== null
       ? { charged: exchange.charged, ...tokensOf(exchange.charge.usage) }
@@ -233,6 +235,6 @@ function uncharged(
 ): LineOutcome {
   const { encryptionKey } = configured.settings.responses;
   const error = Buffer.concat([...bodyPieces(nameOfError(batch.id, line.no), [body], encryptionKey)]);
-  const bytes = lineLength(batch.shown, { ...line, status, requestId }, body);
+  const bytes = lineLength(batch.shown, { ...line, status, requestId }, body, encryptionKey);
   return { kind: "ended", end: { status, requestId, error, bytes, charged: 0, ...noTokens } };
 }

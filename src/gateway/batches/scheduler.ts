@@ -9,6 +9,7 @@ import {
   type KeyRecord,
   StoreError,
 } from "../../store/store.ts";
+import { readRequestOf } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
 import { OpenBatch } from "./open-batch.ts";
 import { type LineOutcome, type LineServing, runLine } from "./run-line.ts";
@@ -128,8 +129,9 @@ export class BatchScheduler {
     }
     const { keys, batches, configured } = this.#serving.gateway;
     const origin = modeOrigins[keys.byId(shown.keyId)?.mode ?? "credit"];
-    const files = { records: batches.store.uploads, key: configured.settings.responses.encryptionKey };
-    return new OpenBatch(shown, origin + shown.endpoint, new InputReader(files, shown.fileId));
+    const { encryptionKey: key } = configured.settings.responses;
+    const input = new InputReader({ records: batches.store.uploads, key }, shown.fileId);
+    return new OpenBatch(shown, origin + shown.endpoint, readRequestOf(shown, key), input);
   }
 
   /** Ends a batch that was cancelled, has expired, or has waited too long. What runs of it ends before. */
@@ -145,7 +147,7 @@ export class BatchScheduler {
     }
     if (batch.running > 0) return;
     const { finish } = batches.store.batches;
-    const end = this.#batchEnd();
+    const end = this.#batchEnd(batch);
     const hasEnded =
       shown.status === "cancelling"
         ? await finish(id, "cancelled", "batch_cancelled", end)
@@ -177,11 +179,12 @@ export class BatchScheduler {
     batch.shown = { ...batch.shown, waitsFor, waitsSinceMs: batch.shown.waitsSinceMs ?? nowMs };
   }
 
-  #batchEnd(): BatchEnd {
+  #batchEnd({ request: { outputMs } }: OpenBatch): BatchEnd {
     const { clock, configured } = this.#serving.gateway;
     const atMs = Math.floor(clock.wallMs());
     const keptUntilMs = atMs + configured.settings.batches.resultDays * msPerDay;
-    return { atMs, keptUntilMs, outputFileId: newId("file-"), errorFileId: newId("file-") };
+    const outputUntilMs = Math.min(keptUntilMs, atMs + (outputMs ?? Number.POSITIVE_INFINITY));
+    return { atMs, keptUntilMs, outputUntilMs, outputFileId: newId("file-"), errorFileId: newId("file-") };
   }
 
   /** Interactive calls come first. */
@@ -264,7 +267,7 @@ export class BatchScheduler {
     const { store } = batches;
     const nowMs = Math.floor(clock.wallMs());
     if (outcome.kind === "ended") {
-      const isTaken = await store.batches.endLine(line, outcome.end, this.#batchEnd());
+      const isTaken = await store.batches.endLine(line, outcome.end, this.#batchEnd(batch));
       if (isTaken) batches.counts[outcome.end.status === 200 ? "completed" : "failed"] += 1;
       if (outcome.end.status < 500) batch.succeeded();
       // What it had reserved is free again.

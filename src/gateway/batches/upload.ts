@@ -4,17 +4,14 @@ import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { FormParser, type PartHead, type PartTaker } from "../metered/form/form-parser.ts";
 import { takePieces } from "../request/read-request.ts";
+import { idempotencyKeyOf } from "../request/request.ts";
 import { type InputFiles, InputWriter } from "./input-file.ts";
+import { createdBefore, retryOf } from "./retried-creation.ts";
+import { placeOfName, sealText } from "./sealed-text.ts";
 
 const maxFieldBytes = 64 * 1024;
 /** What breaks off is deleted after this time. */
 const uploadMs = 3_600_000;
-
-/** A file and its fields, as a client has sent them. */
-export interface Uploaded {
-  readonly file: FileRecord;
-  readonly fields: Readonly<Record<string, string>>;
-}
 
 /** A form that is read from a client: its file is stored while it arrives. */
 class Upload implements PartTaker {
@@ -66,7 +63,7 @@ export async function receiveUpload(
   files: InputFiles,
   boundary: string,
   check: (fields: Readonly<Record<string, string>>) => Pick<FileRecord, "expiresAtMs">,
-): Promise<FileRecord> {
+): Promise<StoredInput> {
   const maxBytes = Math.min(call.configured.settings.batches.maxInput, await roomOf(call, files));
   return storeInput(call, files, async (writer) => {
     const upload = new Upload(writer, maxBytes);
@@ -75,28 +72,49 @@ export async function receiveUpload(
     await takePieces(client.request, signal, (piece) => parser.push(piece));
     parser.end();
     if (upload.fileName === null) throw invalidRequest("The form has no `file`.", "file");
-    return { kind: "batch", name: upload.fileName.slice(0, 255), ...check(upload.fields) };
+    const { fileName: name, fields } = upload;
+    const sent = [Object.entries(fields), name, writer.hash];
+    return { kind: "batch", name: name.slice(0, 255), sent: JSON.stringify(sent), ...check(fields) };
   });
 }
 
+/** What a client has sent. */
+interface ReceivedInput extends Pick<FileRecord, "name" | "expiresAtMs"> {
+  /** The bodies of message batches are no files of the client's. */
+  readonly kind: "batch" | "requests";
+  /** What makes a request with the same `Idempotency-Key` a retry. */
+  readonly sent: string;
+}
+
+/** A new input, or the id of what a request with the same `Idempotency-Key` has created. */
+export type StoredInput = { readonly file: FileRecord } | { readonly before: string };
+
 /** Stores an input that `receive` writes. Clients cannot see it before it is complete. */
 export async function storeInput(
-  { exchange, keyId, configured }: AdmittedCall,
+  call: AdmittedCall,
   files: InputFiles,
-  receive: (writer: InputWriter) => Promise<Pick<FileRecord, "kind" | "name" | "expiresAtMs">>,
-): Promise<FileRecord> {
+  receive: (writer: InputWriter) => Promise<ReceivedInput>,
+): Promise<StoredInput> {
+  const { exchange, keyId, configured } = call;
   const createdAtMs = Math.floor(exchange.atMs);
   const id = newId("file-");
   const begun = { id, keyId, name: "", bytes: 0, batchId: null, createdAtMs };
   await files.records.begin({ ...begun, kind: "uploading", expiresAtMs: createdAtMs + uploadMs });
   try {
-    const writer = new InputWriter(files, id);
-    const received = await receive(writer);
+    const writer = new InputWriter(files, id, idempotencyKeyOf(exchange.call) !== null);
+    const { sent, ...received } = await receive(writer);
     await writer.end();
-    const file = { ...begun, ...received, bytes: writer.bytes };
+    const before = await createdBefore(call, () => Bun.SHA256.hash(sent, "hex"));
+    if (before !== null) {
+      await files.records.delete(keyId, id);
+      return { before };
+    }
+    const name = sealText(received.name, placeOfName(id), files.key);
+    const file = { ...begun, ...received, name, bytes: writer.bytes };
     const { bytesPerKey } = configured.settings.batches;
-    if (!(await files.records.complete(file, bytesPerKey))) throw full(bytesPerKey);
-    return file;
+    const retry = received.kind === "batch" ? await retryOf(call, id) : null;
+    if (!(await files.records.complete(file, bytesPerKey, retry))) throw full(bytesPerKey);
+    return { file };
   } catch (error) {
     // If this fails, too, it expires.
     await files.records.delete(keyId, id).catch(() => false);

@@ -5,15 +5,16 @@ import { batchRequest } from "../../dialects/openai/batch-request.ts";
 import type { BatchRecord, FileRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import { batchObject } from "../batches/batch-object.ts";
+import { ownerOf } from "../batches/batch-owner.ts";
 import { batchEndpoints, beginBatch, isOn, lineScanner } from "../batches/begin.ts";
+import { createdBefore } from "../batches/retried-creation.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { keptOperations, retriable, type ServedOperation } from "../exchange/served-operation.ts";
 import { readRequest } from "../request/read-request.ts";
-import { commonHeaders } from "../response/headers.ts";
-import { limitIn, listResponse } from "./files.ts";
+import { limitIn, listResponse, objectResponse } from "./files.ts";
 import { segmentOf } from "./item-list.ts";
 
 const operation = keptOperations("batches", "insufficient_credit", "limit_reached");
@@ -73,13 +74,15 @@ const batchSchema = Type.Object({
 const batch = { response: "Batch", schemas: { Batch: batchSchema } };
 
 export const batchOperations: readonly ServedOperation[] = [
-  operation("POST", path, createBatch, {
-    operationId: "createBatch",
-    summary: "Create a batch from a file of requests",
-    request: "BatchRequest",
-    ...batch,
-    schemas: { BatchRequest: batchRequest, ...batch.schemas },
-  }),
+  retriable(
+    operation("POST", path, createBatch, {
+      operationId: "createBatch",
+      summary: "Create a batch from a file of requests",
+      request: "BatchRequest",
+      ...batch,
+      schemas: { BatchRequest: batchRequest, ...batch.schemas },
+    }),
+  ),
   operation("GET", path, listBatches, {
     operationId: "listBatches",
     summary: "List batches, newest first",
@@ -118,58 +121,67 @@ async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Respon
   const request = await readRequest(call, "batch");
   // Validated against it.
   const body = request.truncated as JsonObject & Static<typeof batchRequest>;
-  const { endpoint, metadata = null } = body;
+  const { endpoint, metadata = null, output_expires_after: expiry } = body;
+  const outputMs = expiry == null ? null : expiry.seconds * 1000;
   if (!isOn(endpoint, call.configured.settings)) {
     const names = batchEndpoints.filter((each) => isOn(each, call.configured.settings));
     throw invalidRequest(`\`endpoint\` must be one of ${names.join(", ")}.`, "endpoint");
   }
+  const before = await createdBefore(call, () => request.bodyHash);
+  if (before !== null) return show(call, await find(call, before));
   const file = await inputOf(call, body.input_file_id);
   exchange.call.keepWaiting();
   const scanner = lineScanner(call, endpoint);
-  const id = await beginBatch(call, { prefix, endpoint, file, metadata, scanner });
-  return show(exchange, await find(call, id));
+  const id = await beginBatch(call, { prefix, endpoint, file, metadata, outputMs, scanner });
+  return show(call, await find(call, id));
 }
 
-async function inputOf({ gateway, keyId }: AdmittedCall, id: string): Promise<FileRecord> {
-  const file = await gateway.batches.store.uploads.find(keyId, id);
-  if (file?.kind === "batch") return file;
+async function inputOf(call: AdmittedCall, id: string): Promise<FileRecord> {
+  const { batches, clock } = call.gateway;
+  const file = await batches.store.uploads.find(ownerOf(call), id);
+  if (file?.kind === "batch" && file.expiresAtMs > clock.wallMs()) return file;
   throw invalidRequest(`There is no file ${id.slice(0, 200)} with the purpose "batch".`, "input_file_id");
 }
 
 async function listBatches(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { key, keyId } = await admit(gateway, exchange);
+  const call = await admit(gateway, exchange);
   const query = urlOf(exchange.call).searchParams;
   const limit = limitIn(query, 20, 100);
-  const asked = { keyId, prefix, limit: limit + 1, after: query.get("after"), before: null };
+  const asked = { owner: ownerOf(call), prefix, limit: limit + 1, after: query.get("after"), before: null };
   const page = await gateway.batches.store.batches.list(asked);
   if (page === null) throw invalidRequest("`after` is not one of your batches.", "after");
   return listResponse(
     exchange,
-    page.map((each) => batchObject(each, key.mode)),
+    page.map((each) => shown(call, each)),
     limit,
   );
 }
 
 async function showBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
-  return show(exchange, await find(call, segmentOf(exchange, "batch_id")));
+  return show(call, await find(call, segmentOf(exchange, "batch_id")));
 }
 
 async function cancelBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
-  const { id, status, endedAtMs } = await find(call, segmentOf(exchange, "batch_id"));
+  const { id, keyId, status, endedAtMs } = await find(call, segmentOf(exchange, "batch_id"));
   if (endedAtMs !== null) throw invalidRequest(`This batch is ${status}, and cannot be cancelled.`);
-  await gateway.batches.cancel(call.keyId, id, Math.floor(exchange.atMs));
-  return show(exchange, await find(call, id));
+  await gateway.batches.cancel(keyId, id, Math.floor(exchange.atMs));
+  return show(call, await find(call, id));
 }
 
 /** Another key's, a deleted and an unknown one are answered alike. */
-async function find({ gateway, keyId }: AdmittedCall, id: string): Promise<BatchRecord> {
-  const found = id.startsWith(prefix) ? await gateway.batches.store.batches.find(keyId, id) : null;
+async function find(call: AdmittedCall, id: string): Promise<BatchRecord> {
+  const { batches } = call.gateway.batches.store;
+  const found = id.startsWith(prefix) ? await batches.find(ownerOf(call), id) : null;
   if (found !== null) return found;
   throw new GatewayError("not_found", `No batch found with id '${id.slice(0, 200)}'.`);
 }
 
-function show(exchange: Exchange, found: BatchRecord): Response {
-  return Response.json(batchObject(found, exchange.call.route.mode), { headers: commonHeaders(exchange) });
+function show(call: AdmittedCall, found: BatchRecord): Response {
+  return objectResponse(call.exchange, shown(call, found));
+}
+
+function shown({ key, configured }: AdmittedCall, found: BatchRecord) {
+  return batchObject(found, key.mode, configured.settings.responses.encryptionKey);
 }

@@ -3,17 +3,20 @@ import { msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
+import { expiresAfter } from "../../dialects/openai/batch-request.ts";
 import type { FileKind, FileRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
+import { ownerOf } from "../batches/batch-owner.ts";
 import { type InputFiles, InputReader } from "../batches/input-file.ts";
 import { resultLines } from "../batches/results.ts";
+import { openText, placeOfName } from "../batches/sealed-text.ts";
 import { piecesResponse } from "../batches/streamed.ts";
 import { receiveUpload } from "../batches/upload.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { keptOperations, retriable, type ServedOperation } from "../exchange/served-operation.ts";
 import { boundaryOf } from "../metered/form/form-parser.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { segmentOf } from "./item-list.ts";
@@ -41,12 +44,7 @@ const file = { response: "File", schemas: { File: fileObject } };
 
 const uploadForm = Type.Object({
   purpose: Type.Literal("batch"),
-  expires_after: Type.Optional(
-    Type.Object({
-      anchor: Type.Literal("created_at"),
-      seconds: Type.Integer({ minimum: 3600, maximum: 2_592_000 }),
-    }),
-  ),
+  expires_after: Type.Optional(expiresAfter),
 });
 
 const listQuery: readonly JsonObject[] = [
@@ -62,14 +60,16 @@ const listQuery: readonly JsonObject[] = [
 ];
 
 export const fileOperations: readonly ServedOperation[] = [
-  operation("POST", path, uploadFile, {
-    operationId: "createFile",
-    summary: "Upload the input of a batch",
-    formFile: "file",
-    request: "FileUpload",
-    ...file,
-    schemas: { FileUpload: uploadForm, ...file.schemas },
-  }),
+  retriable(
+    operation("POST", path, uploadFile, {
+      operationId: "createFile",
+      summary: "Upload the input of a batch",
+      formFile: "file",
+      request: "FileUpload",
+      ...file,
+      schemas: { FileUpload: uploadForm, ...file.schemas },
+    }),
+  ),
   operation("GET", path, listFiles, {
     operationId: "listFiles",
     summary: "List files",
@@ -123,7 +123,8 @@ async function uploadFile(gateway: Gateway, exchange: Exchange): Promise<Respons
     if (fields["purpose"] !== "batch") throw invalidRequest('`purpose` must be "batch".', "purpose");
     return { expiresAtMs: Math.floor(exchange.atMs) + expiryIn(fields) };
   });
-  return Response.json(shown(stored), { headers: commonHeaders(exchange) });
+  const created = "file" in stored ? stored.file : await found(call, stored.before);
+  return objectResponse(exchange, shown(call, created));
 }
 
 /** SDKs send an object in a form as `expires_after[seconds]`. */
@@ -141,20 +142,25 @@ function expiryIn(fields: Readonly<Record<string, string>>): number {
 }
 
 async function listFiles(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { keyId } = await admit(gateway, exchange);
+  const call = await admit(gateway, exchange);
   const query = urlOf(exchange.call).searchParams;
   const limit = limitIn(query, 10_000, 10_000);
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw invalidRequest("`order` must be asc or desc.", "order");
   const page = await gateway.batches.store.uploads.list({
-    keyId,
+    owner: ownerOf(call),
     kinds: kindsOf(query.get("purpose")),
     limit: limit + 1,
     after: query.get("after"),
     isAscending: order === "asc",
+    nowMs: Math.floor(gateway.clock.wallMs()),
   });
   if (page === null) throw invalidRequest("`after` is not one of your files.", "after");
-  return listResponse(exchange, page.map(shown), limit);
+  return listResponse(
+    exchange,
+    page.map((each) => shown(call, each)),
+    limit,
+  );
 }
 
 /** `limit` of a list. */
@@ -163,6 +169,12 @@ export function limitIn(query: URLSearchParams, usual: number, max: number): num
   const limit = asked === null ? usual : wholeFromDigits(asked);
   if (limit !== null && limit >= 1 && limit <= max) return limit;
   throw invalidRequest(`\`limit\` must be a whole number from 1 to ${max}.`, "limit");
+}
+
+/** What was created by this request, or by an earlier one with its `Idempotency-Key`; or was asked for. */
+export function objectResponse(exchange: Exchange, object: JsonObject): Response {
+  const replayed = exchange.isReplay ? { "idempotent-replayed": "true" } : {};
+  return Response.json(object, { headers: { ...commonHeaders(exchange), ...replayed } });
 }
 
 /** A page of a list, of which one item more than the limit was read. */
@@ -187,13 +199,12 @@ function kindsOf(purpose: string | null): readonly FileKind[] {
 }
 
 async function showFile(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { found } = await find(gateway, exchange);
-  return Response.json(shown(found), { headers: commonHeaders(exchange) });
+  const { call, file } = await asked(gateway, exchange);
+  return objectResponse(exchange, shown(call, file));
 }
 
 async function deleteFile(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { call, found } = await find(gateway, exchange);
-  const { id, kind, batchId } = found;
+  const { id, keyId, kind, batchId } = (await asked(gateway, exchange)).file;
   const { batches } = gateway;
   const usedBy = await batches.store.uploads.usedBy(id);
   if (usedBy !== null) {
@@ -202,19 +213,19 @@ async function deleteFile(gateway: Gateway, exchange: Exchange): Promise<Respons
   if (batchId !== null && (kind === "output" || kind === "errors")) {
     await batches.deleteResults(batchId, kind);
   }
-  if (!(await batches.store.uploads.delete(call.keyId, id))) throw notFound(id);
-  return Response.json({ id, object: "file", deleted: true }, { headers: commonHeaders(exchange) });
+  if (!(await batches.store.uploads.delete(keyId, id))) throw notFound(id);
+  return objectResponse(exchange, { id, object: "file", deleted: true });
 }
 
 async function downloadFile(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { call, found } = await find(gateway, exchange);
-  const { batchId, kind } = found;
+  const { call, file: asks } = await asked(gateway, exchange);
+  const { batchId, kind } = asks;
   const isResult = batchId !== null && (kind === "output" || kind === "errors");
-  const batch = isResult ? await gateway.batches.store.batches.find(call.keyId, batchId) : null;
+  const batch = isResult ? await gateway.batches.store.batches.find(ownerOf(call), batchId) : null;
   const pieces =
     isResult && batch !== null
       ? resultLines(gateway, batch, kind)
-      : new InputReader(inputFilesOf(call), found.id).pieces(found);
+      : new InputReader(inputFilesOf(call), asks.id).pieces(asks);
   return piecesResponse(call, pieces, "application/x-ndjson");
 }
 
@@ -226,29 +237,34 @@ export function inputFilesOf({
   return { records: gateway.batches.store.uploads, key: configured.settings.responses.encryptionKey };
 }
 
-/** Another key's, a deleted, an expired and an unknown one are answered alike. */
-async function find(gateway: Gateway, exchange: Exchange) {
+async function asked(gateway: Gateway, exchange: Exchange) {
   const call = await admit(gateway, exchange);
-  const id = segmentOf(exchange, "file_id");
-  const found = await gateway.batches.store.uploads.find(call.keyId, id);
-  if (found === null || found.kind === "requests") {
-    throw notFound(id);
-  }
-  return { call, found };
+  return { call, file: await found(call, segmentOf(exchange, "file_id")) };
+}
+
+/** Another key's, a deleted, an expired and an unknown one are answered alike. */
+async function found(call: AdmittedCall, id: string): Promise<FileRecord> {
+  const { batches, clock } = call.gateway;
+  const file = await batches.store.uploads.find(ownerOf(call), id);
+  if (file === null || file.kind === "requests" || file.expiresAtMs <= clock.wallMs()) throw notFound(id);
+  return file;
 }
 
 function notFound(id: string): GatewayError {
   return new GatewayError("not_found", `No file found with id '${id.slice(0, 200)}'.`);
 }
 
-function shown({ id, bytes, createdAtMs, expiresAtMs, name, kind }: FileRecord) {
+function shown(
+  { configured }: Pick<AdmittedCall, "configured">,
+  { id, bytes, createdAtMs, expiresAtMs, name, kind }: FileRecord,
+) {
   return {
     id,
     object: "file",
     bytes,
     created_at: Math.floor(createdAtMs / 1000),
     expires_at: Math.floor(expiresAtMs / 1000),
-    filename: name,
+    filename: openText(name, placeOfName(id), configured.settings.responses.encryptionKey),
     purpose: kind === "batch" ? "batch" : "batch_output",
     status: "processed",
   };

@@ -2,22 +2,23 @@ import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { modeOrigins } from "../../base/key-attributes.ts";
-import type { BatchRecord, FileRecord } from "../../store/store.ts";
+import type { BatchRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import { originReachedAt } from "../admission/reached-at.ts";
+import { ownerOf } from "../batches/batch-owner.ts";
 import { beginBatch, requestScanner } from "../batches/begin.ts";
 import { messageDialect } from "../batches/message-dialect.ts";
 import { messagesPrefix, resultLines } from "../batches/results.ts";
 import { piecesResponse } from "../batches/streamed.ts";
-import { roomOf, storeInput } from "../batches/upload.ts";
+import { roomOf, type StoredInput, storeInput } from "../batches/upload.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { keptOperations, retriable, type ServedOperation } from "../exchange/served-operation.ts";
 import { takePieces } from "../request/read-request.ts";
 import { commonHeaders } from "../response/headers.ts";
-import { inputFilesOf, limitIn } from "./files.ts";
+import { inputFilesOf, limitIn, objectResponse } from "./files.ts";
 import { segmentOf } from "./item-list.ts";
 
 const openAiOperation = keptOperations("batches", "insufficient_credit", "limit_reached");
@@ -68,13 +69,15 @@ const batchRequest = Type.Object({
 });
 
 export const messageBatchOperations: readonly ServedOperation[] = [
-  operation("POST", path, createBatch, {
-    operationId: "createMessageBatch",
-    summary: "Create a message batch",
-    request: "MessageBatchRequest",
-    ...batch,
-    schemas: { MessageBatchRequest: batchRequest, ...batch.schemas },
-  }),
+  retriable(
+    operation("POST", path, createBatch, {
+      operationId: "createMessageBatch",
+      summary: "Create a message batch",
+      request: "MessageBatchRequest",
+      ...batch,
+      schemas: { MessageBatchRequest: batchRequest, ...batch.schemas },
+    }),
+  ),
   operation("GET", path, listBatches, {
     operationId: "listMessageBatches",
     summary: "List message batches, newest first",
@@ -126,8 +129,10 @@ export const messageBatchOperations: readonly ServedOperation[] = [
 async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
   exchange.call.keepWaiting();
-  const file = await receiveBody(call);
-  const terms = { prefix: messagesPrefix, endpoint: route.path, metadata: null };
+  const stored = await receiveBody(call);
+  if ("before" in stored) return show(exchange, await find(call, stored.before));
+  const { file } = stored;
+  const terms = { prefix: messagesPrefix, endpoint: route.path, metadata: null, outputMs: null };
   try {
     const id = await beginBatch(call, { ...terms, file, scanner: requestScanner(call) });
     return show(exchange, await find(call, id));
@@ -138,7 +143,7 @@ async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Respon
 }
 
 /** Stored while it arrives: a batch may be much longer than a request. */
-async function receiveBody(call: AdmittedCall): Promise<FileRecord> {
+async function receiveBody(call: AdmittedCall): Promise<StoredInput> {
   const { exchange, configured } = call;
   const files = inputFilesOf(call);
   const { maxInput, windowMs } = configured.settings.batches;
@@ -150,16 +155,17 @@ async function receiveBody(call: AdmittedCall): Promise<FileRecord> {
       }
       await writer.write(piece);
     });
-    return { kind: "requests", name: "", expiresAtMs: Math.floor(exchange.atMs) + windowMs };
+    const expiresAtMs = Math.floor(exchange.atMs) + windowMs;
+    return { kind: "requests", name: "", sent: writer.hash, expiresAtMs };
   });
 }
 
 async function listBatches(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { keyId } = await admit(gateway, exchange);
+  const call = await admit(gateway, exchange);
   const query = urlOf(exchange.call).searchParams;
   const limit = limitIn(query, 20, 1000);
   const [after, before] = [query.get("after_id"), query.get("before_id")];
-  const asked = { keyId, prefix: messagesPrefix, limit: limit + 1, after, before };
+  const asked = { owner: ownerOf(call), prefix: messagesPrefix, limit: limit + 1, after, before };
   const page = await gateway.batches.store.batches.list(asked);
   if (page === null) {
     const field = after === null ? "before_id" : "after_id";
@@ -183,17 +189,17 @@ async function showBatch(gateway: Gateway, exchange: Exchange): Promise<Response
 /** One that has ended is shown as it is. */
 async function cancelBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
-  const { id, endedAtMs } = await find(call, idIn(exchange));
-  if (endedAtMs === null) await gateway.batches.cancel(call.keyId, id, Math.floor(exchange.atMs));
+  const { id, keyId, endedAtMs } = await find(call, idIn(exchange));
+  if (endedAtMs === null) await gateway.batches.cancel(keyId, id, Math.floor(exchange.atMs));
   return show(exchange, await find(call, id));
 }
 
 async function deleteBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
-  const { id, endedAtMs } = await find(call, idIn(exchange));
+  const { id, keyId, endedAtMs } = await find(call, idIn(exchange));
   if (endedAtMs === null) throw invalidRequest("This message batch has not ended. Cancel it first.");
-  await gateway.batches.delete(call.keyId, id);
-  return Response.json({ id, type: "message_batch_deleted" }, { headers: commonHeaders(exchange) });
+  await gateway.batches.delete(keyId, id);
+  return objectResponse(exchange, { id, type: "message_batch_deleted" });
 }
 
 async function showResults(gateway: Gateway, exchange: Exchange): Promise<Response> {
@@ -210,15 +216,15 @@ function idIn(exchange: Exchange): string {
 }
 
 /** Another key's, a deleted and an unknown one are answered alike. */
-async function find({ gateway, keyId }: AdmittedCall, id: string): Promise<BatchRecord> {
+async function find(call: AdmittedCall, id: string): Promise<BatchRecord> {
   const isOne = id.startsWith(messagesPrefix);
-  const found = isOne ? await gateway.batches.store.batches.find(keyId, id) : null;
+  const found = isOne ? await call.gateway.batches.store.batches.find(ownerOf(call), id) : null;
   if (found !== null) return found;
   throw new GatewayError("not_found", `No message batch found with id '${id.slice(0, 200)}'.`);
 }
 
 function show(exchange: Exchange, found: BatchRecord): Response {
-  return Response.json(shown(exchange, found), { headers: commonHeaders(exchange) });
+  return objectResponse(exchange, shown(exchange, found));
 }
 
 /** Clients fetch `results_url` with their key, so it is never another address than the one that they have reached. */

@@ -33,6 +33,17 @@ export const chargedHeaders = [
   ...balanceHeaders,
 ] as const;
 
+/** An operation that creates an object: once for each `Idempotency-Key`. */
+export function retriable(operation: ServedOperation): ServedOperation {
+  const { codes, headers, description } = operation;
+  return {
+    ...operation,
+    codes: [...codes, "idempotency_conflict", "idempotency_in_flight"],
+    headers: [...headers, "idempotent-replayed"],
+    description: { ...description, headers: ["Idempotency-Key", ...(description.headers ?? [])] },
+  };
+}
+
 /** Errors of an operation that only reads. The interface lists no 403 there. */
 export const readingCodes = [
   "invalid_credentials",

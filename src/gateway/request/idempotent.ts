@@ -11,7 +11,7 @@ import type { Replay } from "./route.ts";
 export async function claimIdempotency(
   admitted: AdmittedCall,
   idempotencyKey: string | null,
-  request: ClientRequest,
+  request: Pick<ClientRequest, "bodyHash">,
 ): Promise<Replay | null> {
   const { gateway, exchange, keyId } = admitted;
   if (idempotencyKey === null || exchange.taken.claim !== null) return null;

@@ -69,6 +69,10 @@ export class Batches {
 
   async prune(nowMs: number): Promise<void> {
     for (const { keyId, id } of await this.store.batches.outdated(nowMs)) await this.delete(keyId, id);
+    for (const { keyId, id, batchId, kind } of await this.store.uploads.expiredResults(nowMs)) {
+      if (batchId !== null) await this.deleteResults(batchId, kind === "output" ? "output" : "errors");
+      await this.store.uploads.delete(keyId, id);
+    }
     while ((await this.store.uploads.prune(nowMs)) > 0) await nextLoopIteration();
   }
 }

@@ -32,6 +32,7 @@ import { backgroundStatements, goneNode } from "./tables/background-table.ts";
 import { insertCallerIds, insertIssuedIds } from "./tables/id-tables.ts";
 import { insertOutcomes } from "./tables/outcome-table.ts";
 import * as responses from "./tables/response-table.ts";
+import { storeCreation } from "./tables/retried-creation.ts";
 import { storedSessions } from "./tables/sessions.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -111,8 +112,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     background: storedBackgrounds(database, backgroundStatements(database)),
-    uploads: storedFiles(database),
-    batches: storedBatches(database, { isAbandoned: goneNode("batch_lines") }),
+    uploads: storedFiles(database, storeCreation),
+    batches: storedBatches(database, { isAbandoned: goneNode("batch_lines") }, storeCreation),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),

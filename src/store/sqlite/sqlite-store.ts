@@ -32,6 +32,7 @@ import { perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
+import { storeCreation } from "./tables/retried-creation.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
@@ -97,8 +98,8 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       // There is one process at a time.
       isAbandoned: "1 = 1",
     }),
-    uploads: storedFiles(queries),
-    batches: storedBatches(queries, { isAbandoned: "1 = 1" }),
+    uploads: storedFiles(queries, storeCreation),
+    batches: storedBatches(queries, { isAbandoned: "1 = 1" }, storeCreation),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);

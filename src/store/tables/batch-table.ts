@@ -3,9 +3,15 @@ import { type Queries, query } from "../query.ts";
 import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-search.ts";
 import { hideFile } from "./file-table.ts";
 import { type LineStatements, storedLines } from "./line-table.ts";
+import { isOwned } from "./owned.ts";
+import type { StoreCreation } from "./retried-creation.ts";
 import { raiseRevision } from "./revision.ts";
 
-export function storedBatches(queries: Queries, own: LineStatements): BatchRecords {
+export function storedBatches(
+  queries: Queries,
+  own: LineStatements,
+  storeCreation: StoreCreation,
+): BatchRecords {
   const { read, change, changeTogether } = queries;
   return {
     ...storedLines(queries, own),
@@ -15,27 +21,30 @@ export function storedBatches(queries: Queries, own: LineStatements): BatchRecor
       await change(insertBatch, [id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs]);
     },
 
-    start: (batchId, total, atMs) =>
+    start: (batchId, total, atMs, retry) =>
       changeTogether(function* () {
         yield* raiseRevision();
         yield* query(
           `UPDATE batches SET status = 'in_progress', total = $2::int8, in_progress_at_ms = $3::int8 WHERE id = $1::text`,
           [batchId, total, atMs],
         );
+        if (retry !== null) yield* storeCreation(retry);
       }),
 
-    async fail(batchId, errors, atMs, keptUntilMs) {
-      await change(
-        `UPDATE batches SET status = 'failed', errors = $2::text, ended_at_ms = $3::int8, kept_until_ms = $4::int8 WHERE id = $1::text`,
-        [batchId, errors, atMs, keptUntilMs],
-      );
-    },
+    fail: (batchId, { errors, atMs, keptUntilMs }, retry) =>
+      changeTogether(function* () {
+        yield* query(
+          `UPDATE batches SET status = 'failed', errors = $2::text, ended_at_ms = $3::int8, kept_until_ms = $4::int8 WHERE id = $1::text`,
+          [batchId, errors, atMs, keptUntilMs],
+        );
+        if (retry !== null) yield* storeCreation(retry);
+      }),
 
-    async find(keyId, id) {
-      const [row] = await read<BatchRow>(`${selectBatches} WHERE b.id = $1::text AND k.id = $2::text`, [
-        id,
-        keyId,
-      ]);
+    async find(owner, id) {
+      const [row] = await read<BatchRow>(
+        `${selectBatches} WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`,
+        [id, owner.keyId],
+      );
       return row === undefined ? null : stored(row);
     },
 
@@ -114,22 +123,22 @@ DELETE FROM batch_lines WHERE batch_no = $1::int8 AND no IN (SELECT no FROM batc
 
 async function listed(
   read: Queries["read"],
-  { keyId, prefix, limit, after, before }: BatchQuery,
+  { owner, prefix, limit, after, before }: BatchQuery,
 ): Promise<readonly BatchRecord[] | null> {
   const named = after ?? before;
   const [place] =
     named === null
       ? []
       : await read<{ no: number }>(
-          `SELECT b.no::float8 AS no FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
-          [named, keyId],
+          `SELECT b.no::float8 AS no FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`,
+          [named, owner.keyId],
         );
   if (named !== null && place === undefined) return null;
   const isBefore = after === null && before !== null;
   const rows = await read<BatchRow>(
-    `${selectBatches} WHERE k.id = $1::text AND b.id LIKE $2::text AND b.no ${isBefore ? ">" : "<"} $3::int8
+    `${selectBatches} WHERE ${isOwned(owner, "$1")} AND b.id LIKE $2::text AND b.no ${isBefore ? ">" : "<"} $3::int8
     ORDER BY b.no ${isBefore ? "ASC" : "DESC"} LIMIT $4::int8`,
-    [keyId, `${prefix}%`, place?.no ?? Number.MAX_SAFE_INTEGER, limit],
+    [owner.keyId, `${prefix}%`, place?.no ?? Number.MAX_SAFE_INTEGER, limit],
   );
   return (isBefore ? rows.toReversed() : rows).map(stored);
 }

@@ -1,8 +1,13 @@
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
 import { type Queries, query } from "../query.ts";
+import { isOwned } from "./owned.ts";
+import type { StoreCreation } from "./retried-creation.ts";
 
-export function storedFiles({ read, change, changeTogether }: Queries): FileRecords {
+export function storedFiles(
+  { read, change, changeTogether }: Queries,
+  storeCreation: StoreCreation,
+): FileRecords {
   return {
     async begin({ id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs }) {
       await change(insertFile, [id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs]);
@@ -16,7 +21,7 @@ export function storedFiles({ read, change, changeTogether }: Queries): FileReco
       ]);
     },
 
-    complete: ({ id, keyId, kind, name, bytes, expiresAtMs }, bytesPerKey) =>
+    complete: ({ id, keyId, kind, name, bytes, expiresAtMs }, bytesPerKey, retry) =>
       changeTogether(function* () {
         // One after the other, so that each sees what the others have stored.
         yield* query("SELECT no FROM keys WHERE id = $1::text FOR NO KEY UPDATE", [keyId]);
@@ -25,13 +30,15 @@ export function storedFiles({ read, change, changeTogether }: Queries): FileReco
           WHERE id = $1::text AND ${bytesOfKey("files.key_no")} + $4::int8 <= $6::int8 RETURNING id`,
           [id, kind, name, bytes, expiresAtMs, bytesPerKey],
         );
-        return completed.length > 0;
+        if (completed.length === 0) return false;
+        if (retry !== null) yield* storeCreation(retry);
+        return true;
       }),
 
-    async find(keyId, id) {
+    async find(owner, id) {
       const [row] = await read<FileRecord>(
-        `${selectFiles} WHERE f.id = $1::text AND k.id = $2::text AND f.kind <> 'uploading'`,
-        [id, keyId],
+        `${selectFiles} WHERE f.id = $1::text AND ${isOwned(owner, "$2")} AND f.kind <> 'uploading'`,
+        [id, owner.keyId],
       );
       return row ?? null;
     },
@@ -67,6 +74,12 @@ export function storedFiles({ read, change, changeTogether }: Queries): FileReco
       if (hidden.length > 0) await deleteHidden(change, id);
       return hidden.length > 0;
     },
+
+    expiredResults: (nowMs) =>
+      read(
+        `${selectFiles} WHERE f.batch_id IS NOT NULL AND f.expires_at_ms BETWEEN 1 AND $1::int8 LIMIT ${prunedAtOnce}`,
+        [nowMs],
+      ),
 
     async prune(nowMs) {
       const pruned = await read<{ id: string }>(
@@ -116,17 +129,23 @@ const selectBytes = `SELECT ${bytesOfKey("keys.no")}::float8 AS bytes FROM keys 
 
 async function listed(
   read: Queries["read"],
-  { keyId, kinds, limit, after, isAscending }: FileQuery,
+  { owner, kinds, limit, after, isAscending, nowMs }: FileQuery,
 ): Promise<readonly FileRecord[] | null> {
-  const [place] = after === null ? [] : await read<{ no: number }>(selectPlace, [after, keyId]);
+  const ofOwner = isOwned(owner, "$1");
+  const [place] =
+    after === null
+      ? []
+      : await read<{ no: number }>(`${selectPlace} WHERE ${ofOwner} AND f.id = $2::text`, [
+          owner.keyId,
+          after,
+        ]);
   if (after !== null && place === undefined) return null;
   const [compare, order, ends] = isAscending ? [">", "ASC", 0] : ["<", "DESC", Number.MAX_SAFE_INTEGER];
   return read<FileRecord>(
-    `${selectFiles} WHERE k.id = $1::text AND f.kind = ANY ($2::text[]) AND f.no ${compare} $3::int8
+    `${selectFiles} WHERE ${ofOwner} AND f.kind = ANY ($2::text[]) AND f.no ${compare} $3::int8 AND f.expires_at_ms > $5::int8
     ORDER BY f.no ${order} LIMIT $4::int8`,
-    [keyId, kinds, place?.no ?? ends, limit],
+    [owner.keyId, kinds, place?.no ?? ends, limit, nowMs],
   );
 }
 
-const selectPlace = `
-SELECT f.no::float8 AS no FROM files f JOIN keys k ON k.no = f.key_no WHERE f.id = $1::text AND k.id = $2::text`;
+const selectPlace = "SELECT f.no::float8 AS no FROM files f JOIN keys k ON k.no = f.key_no";

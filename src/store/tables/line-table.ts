@@ -162,7 +162,7 @@ const restBytes = 160;
 function* finished(
   batchId: string,
   { status, restCode }: { readonly status: string; readonly restCode: RestCode },
-  { atMs, keptUntilMs, outputFileId, errorFileId }: BatchEnd,
+  { atMs, keptUntilMs, outputUntilMs, outputFileId, errorFileId }: BatchEnd,
 ): Work<boolean> {
   const [batch] = yield* query<{ no: number; completed: number; failed: number }>(
     `UPDATE batches SET status = $2::text, rest_code = $3::text, ended_at_ms = $4::int8, kept_until_ms = $5::int8, waits_for = NULL,
@@ -174,8 +174,8 @@ function* finished(
     [batchId, status, restCode, atMs, keptUntilMs],
   );
   if (batch === undefined) return false;
-  if (batch.completed > 0) yield* addOutput(batch.no, "output", outputFileId, atMs, keptUntilMs);
-  if (batch.failed > 0) yield* addOutput(batch.no, "errors", errorFileId, atMs, keptUntilMs);
+  if (batch.completed > 0) yield* addOutput(batch.no, "output", outputFileId, atMs, outputUntilMs);
+  if (batch.failed > 0) yield* addOutput(batch.no, "errors", errorFileId, atMs, outputUntilMs);
   return true;
 }
 
@@ -184,13 +184,13 @@ function* addOutput(
   kind: "output" | "errors",
   id: string,
   atMs: number,
-  keptUntilMs: number,
+  expiresAtMs: number,
 ): Work<void> {
   const bytes = kind === "output" ? "output_bytes" : "error_bytes";
   yield* query(
     `INSERT INTO files (id, key_no, kind, name, bytes, batch_id, created_at_ms, expires_at_ms)
     SELECT $2::text, key_no, $3::text, id || '_' || $3::text || '.jsonl', ${bytes}, id, $4::int8, $5::int8 FROM batches WHERE no = $1::int8`,
-    [batchNo, id, kind, atMs, keptUntilMs],
+    [batchNo, id, kind, atMs, expiresAtMs],
   );
 }
 

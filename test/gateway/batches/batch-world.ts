@@ -50,26 +50,41 @@ export class BatchClient {
     return new BatchClient(world.running.url + origin, caller);
   }
 
-  fetch(method: string, path: string, body?: JsonObject): Promise<Response> {
+  fetch(
+    method: string,
+    path: string,
+    body?: JsonObject,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     return fetch(`${this.#url}/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.#secret}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${this.#secret}`, "content-type": "application/json", ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
   }
 
-  async call<Body = ShownBatch>(method: string, path: string, body?: JsonObject) {
-    const response = await this.fetch(method, path, body);
+  async call<Body = ShownBatch>(
+    method: string,
+    path: string,
+    body?: JsonObject,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    const response = await this.fetch(method, path, body, headers);
     return { status: response.status, body: (await response.json()) as Body };
   }
 
-  async upload(content: string, fields: Readonly<Record<string, string>> = {}) {
+  async upload(
+    content: string,
+    fields: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string>> = {},
+    name = "input.jsonl",
+  ) {
     const form = new FormData();
     for (const [name, value] of Object.entries({ purpose: "batch", ...fields })) form.set(name, value);
-    form.set("file", new Blob([content]), "input.jsonl");
+    form.set("file", new Blob([content]), name);
     const response = await fetch(`${this.#url}/v1/files`, {
       method: "POST",
-      headers: { authorization: `Bearer ${this.#secret}` },
+      headers: { authorization: `Bearer ${this.#secret}`, ...headers },
       body: form,
     });
     const body = (await response.json()) as JsonObject & ShownBatch;

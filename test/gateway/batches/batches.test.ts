@@ -357,7 +357,7 @@ describe.each(stores)("batches on %s", (store) => {
     await world.running.store.updateKey(caller.key.id, { status: "revoked" });
     await world.gateway.catchUp();
     resolve();
-    const found = () => world.running.store.batches.find(caller.key.id, id);
+    const found = () => world.running.store.batches.get(id);
     await waitFor(async () => (await found())?.endedAtMs != null, "the batch to end");
     expect(await found()).toMatchObject({ status: "cancelled" });
     await world.gateway.batches.prune(Date.now());
@@ -373,7 +373,7 @@ describe.each(stores)("batches on %s", (store) => {
     await world.running.store.updateKey(caller.key.id, { status: "disabled" });
     await world.gateway.catchUp();
     resolve();
-    const found = () => world.running.store.batches.find(caller.key.id, id);
+    const found = () => world.running.store.batches.get(id);
     await waitFor(async () => (await found())?.waitsFor === "key", "the batch to wait");
     await world.running.store.updateKey(caller.key.id, { status: "active" });
     await world.gateway.catchUp();

@@ -4,8 +4,9 @@ import { OpenBatch } from "../../../src/gateway/batches/open-batch.ts";
 import type { BatchRecord } from "../../../src/store/store.ts";
 
 function running(lines: number): OpenBatch {
+  const request = { headers: [], address: "", metadata: null };
   const record = { id: "batch_1", keyId: "key_1", request: "{}" } as BatchRecord;
-  const batch = new OpenBatch(record, "/v1/chat/completions", {} as InputReader);
+  const batch = new OpenBatch(record, "/v1/chat/completions", request, {} as InputReader);
   batch.running = lines;
   return batch;
 }
