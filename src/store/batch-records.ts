@@ -90,7 +90,7 @@ export interface LineEnd extends BatchTokens {
 }
 
 /** Why nothing of a batch runs. */
-export interface BatchFailure {
+export interface RejectedInput {
   /** As JSON. */
   readonly errors: string;
   readonly atMs: number;
@@ -187,7 +187,7 @@ export interface BatchRecords extends LineRecords {
   begin(batch: NewBatch): Promise<void>;
   /** Tells all processes. */
   start(batchId: string, total: number, atMs: number, retry: RetriedCreation | null): Promise<void>;
-  fail(batchId: string, failure: BatchFailure, retry: RetriedCreation | null): Promise<void>;
+  fail(batchId: string, failure: RejectedInput, retry: RetriedCreation | null): Promise<void>;
 
   find(owner: BatchOwner, id: string): Promise<BatchRecord | null>;
   /** Newest first. Null if `after` or `before` is unknown. */

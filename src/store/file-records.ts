@@ -15,7 +15,7 @@ export interface FileRecord {
   readonly expiresAtMs: number;
 }
 
-/** Whose files and batches a client sees: those of its key, or of all keys of its account. */
+/** Whose files and batches a client sees: its key's, or also the other keys' of its account. */
 export interface BatchOwner {
   readonly keyId: string;
   readonly withAccount: boolean;

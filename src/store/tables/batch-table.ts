@@ -1,7 +1,7 @@
 import type { BatchQuery, BatchRecord, BatchRecords } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
+import { batchDeletion } from "./batch-deletion.ts";
 import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-search.ts";
-import { hideFile } from "./file-table.ts";
 import { type LineStatements, storedLines } from "./line-table.ts";
 import { isOwned } from "./owned.ts";
 import type { StoreCreation } from "./retried-creation.ts";
@@ -16,6 +16,7 @@ export function storedBatches(
   return {
     ...storedLines(queries, own),
     ...batchSearch(queries),
+    ...batchDeletion(queries),
 
     async begin({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }) {
       await change(insertBatch, [id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs]);
@@ -84,29 +85,6 @@ export function storedBatches(
         [batchId, waitsFor, atMs],
       );
     },
-
-    delete: (keyId, id) =>
-      changeTogether(function* () {
-        const [batch] = yield* query<{ no: number; fileId: string }>(
-          `SELECT b.no::float8 AS no, b.file_id AS "fileId" FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
-          [id, keyId],
-        );
-        if (batch === undefined) return true;
-        const gone = yield* query(deleteLines, [batch.no]);
-        if (gone.length > 0) return false;
-        yield* query("DELETE FROM batches WHERE no = $1::int8", [batch.no]);
-        yield* query("DELETE FROM files WHERE batch_id = $1::text", [id]);
-        yield* query(`${hideFile} WHERE id = $1::text AND kind = 'requests'`, [batch.fileId]);
-        return true;
-      }),
-
-    outdated: (nowMs) =>
-      read(
-        `SELECT b.id, k.id AS "keyId" FROM batches b JOIN keys k ON k.no = b.key_no
-        WHERE b.kept_until_ms <= $1::int8 OR (b.ended_at_ms IS NOT NULL AND k.status = 'revoked')
-          OR (b.status = 'validating' AND b.created_at_ms < $1::int8 - 3600000) LIMIT 100`,
-        [nowMs],
-      ),
   };
 }
 
@@ -116,10 +94,6 @@ export const pauseBatches = "UPDATE batches SET is_paused = 1 WHERE ended_at_ms 
 const insertBatch = `
 INSERT INTO batches (id, key_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms)
 SELECT $1::text, no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8 FROM keys WHERE keys.id = $2::text`;
-
-/** Some at a time: all of them would take a tenth of a second. */
-const deleteLines = `
-DELETE FROM batch_lines WHERE batch_no = $1::int8 AND no IN (SELECT no FROM batch_lines WHERE batch_no = $1::int8 LIMIT 2000) RETURNING no`;
 
 async function listed(
   read: Queries["read"],
