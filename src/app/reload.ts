@@ -1,5 +1,5 @@
 import type { Admin } from "../admin/create.ts";
-import { nextLoopIteration } from "../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../base/loop/pacer.ts";
 import { priceChanges } from "../catalog/price-changes.ts";
 import type { ReloadConsent } from "../config/on-disk.ts";
 import { type ReloadedSettings, reloadable, withWarnings } from "../config/reload.ts";

@@ -1,6 +1,6 @@
 import type { Claims } from "../idempotency/claims.ts";
 import type { Accounts } from "../ledger/accounts.ts";
-import type { RateLimits } from "../limits/verdict.ts";
+import type { RateLimits } from "../limits/bucket.ts";
 import type { AttachedGateway } from "../store/node.ts";
 import type { KeyRecord, SignIn, Store, StoreProblem, StoreStats } from "../store/store.ts";
 

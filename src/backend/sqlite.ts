@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
-import { type Clock, msPerDay } from "../base/clock.ts";
+import { type Clock, msPerDay, SteadyClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
-import { SteadyClock } from "../base/steady-clock.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { describeLosses } from "../ledger/losses.ts";

@@ -4,7 +4,7 @@ import { invalidRequest } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ItemsField, OtherRequest, ValidationOptions } from "./contract/client-dialect.ts";
 import { hasMoreValues } from "./json/json-bytes.ts";
-import type { TruncatedJson } from "./json/truncate-strings.ts";
+import type { TruncatedJson } from "./json/parse-body.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "./metered/registry.ts";
 import { type FormFile, type MeteredRoute, meteredDialect, type RouteBody } from "./metered/route.ts";
 import { turnFields } from "./opening.ts";

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import { LoopBatch } from "../base/loop/batch.ts";
+import { LoopBatch } from "../base/loop/pacer.ts";
 import type { InputEstimate } from "../catalog/estimate.ts";
 import type { KeyCounts } from "../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../config/settings.ts";

@@ -1,6 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import type { LoopPacer } from "../base/loop/pacer.ts";
-import { isPlainSegment } from "../base/requests/path-segment.ts";
+import { isPlainSegment } from "../base/requests/request-path.ts";
 import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;

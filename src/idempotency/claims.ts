@@ -1,3 +1,4 @@
+import { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope, StoredResponse } from "../store/store.ts";
 import type { ResponseRecorder } from "./recorder.ts";
 
@@ -50,4 +51,25 @@ export interface Claims {
 
   /** Deletes responses that are too old to be replayed. Returns their number. */
   prune(): Promise<number>;
+}
+
+export function inFlight(): GatewayError {
+  return new GatewayError(
+    "idempotency_in_flight",
+    "A request with this Idempotency-Key is still running. Retry when it finishes.",
+  );
+}
+
+export function notKept(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "This request succeeded and was charged, but the gateway had no room to store its response for replay. To run and pay for it again, use a new Idempotency-Key.",
+  );
+}
+
+export function conflict(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "This Idempotency-Key was used with another request body. Use a new key for a new request.",
+  );
 }

@@ -1,8 +1,14 @@
 import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope } from "../store/store.ts";
-import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { conflict, inFlight } from "./errors.ts";
+import {
+  type Claim,
+  type ClaimRequest,
+  type ClaimResult,
+  type Claims,
+  conflict,
+  inFlight,
+} from "./claims.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 interface MemorizedClaim extends Claim {

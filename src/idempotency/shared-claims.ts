@@ -3,8 +3,14 @@ import { ChurnMap } from "../base/collections/churn-map.ts";
 import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { ReserveMemory, Store } from "../store/store.ts";
-import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { conflict, inFlight } from "./errors.ts";
+import {
+  type Claim,
+  type ClaimRequest,
+  type ClaimResult,
+  type Claims,
+  conflict,
+  inFlight,
+} from "./claims.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 export interface SharedClaimsOptions {

@@ -1,8 +1,7 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
-import { nextLoopIteration } from "../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../base/loop/pacer.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
-import type { Claim, ClaimResult } from "./claims.ts";
-import { notKept } from "./errors.ts";
+import { type Claim, type ClaimResult, notKept } from "./claims.ts";
 import { ResponseRecorder, wasNotKept } from "./recorder.ts";
 import { StoredBytes } from "./stored-bytes.ts";
 

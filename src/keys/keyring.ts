@@ -1,7 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { AccountRecord, Changes, KeyRecord, SignIn, StoredKeyStatus } from "../store/store.ts";
 import { hashSecret, looksLikeKey } from "./secret.ts";
-import { SignInTokens } from "./sign-in-tokens.ts";
 
 /** All keys and access tokens in memory, found by the hash of the presented secret without a query to the store. */
 export class KeyRing {
@@ -127,4 +126,49 @@ const reachable: Readonly<Record<StoredKeyStatus, readonly StoredKeyStatus[]>> =
 /** Whether an operator may change a key from one status to another. Keeping it is always allowed; revoked is final. */
 export function mayBecome(from: StoredKeyStatus, to: StoredKeyStatus): boolean {
   return from === to || reachable[from].includes(to);
+}
+
+interface PresentedToken {
+  readonly signIn: SignIn;
+  /** Why it is not valid; null if it is. */
+  readonly problem: "ended" | "expired" | null;
+}
+
+/** The access tokens of all sign-ins. */
+class SignInTokens {
+  readonly #clock: Clock;
+  readonly #byId = new Map<string, SignIn>();
+  readonly #byHash = new Map<string, SignIn>();
+  readonly #keyIds = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether sign-ins use this key. Its own secret was never issued, so clients only have access tokens for it. */
+  use(keyId: string): boolean {
+    return this.#keyIds.has(keyId);
+  }
+
+  /** Null for anything but an access token that is valid or was recently. */
+  ofToken(presented: string): PresentedToken | null {
+    return this.find(hashSecret(presented));
+  }
+
+  find(hash: string): PresentedToken | null {
+    const signIn = this.#byHash.get(hash);
+    if (signIn === undefined) return null;
+    const endsAtMs = signIn.access.find((token) => token.hash === hash)?.endsAtMs ?? 0;
+    const isExpired = endsAtMs <= this.#clock.wallMs();
+    return { signIn, problem: signIn.endedAtMs !== null ? "ended" : isExpired ? "expired" : null };
+  }
+
+  apply(signIns: readonly SignIn[]): void {
+    for (const signIn of signIns) {
+      for (const { hash } of this.#byId.get(signIn.id)?.access ?? []) this.#byHash.delete(hash);
+      this.#byId.set(signIn.id, signIn);
+      this.#keyIds.add(signIn.keyId);
+      for (const { hash } of signIn.access) this.#byHash.set(hash, signIn);
+    }
+  }
 }

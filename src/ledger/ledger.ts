@@ -14,11 +14,10 @@ import type { Account, SettleParts, SettleResult } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
-import { Hold, type HoldRequest, type ReplacedHold, type Settlement } from "./hold.ts";
+import { Hold, type HoldRequest, type ReplacedHold, type Settlement, settleItem } from "./hold.ts";
 import { chargeUncertain, journalUnavailable, labelRequired, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
-import { settleItem } from "./settle-item.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {

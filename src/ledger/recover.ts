@@ -12,7 +12,7 @@ import {
   type StoreProblem,
 } from "../store/store.ts";
 import type { SettleParts } from "./account.ts";
-import { settleItem } from "./settle-item.ts";
+import { settleItem } from "./hold.ts";
 
 const holdsPerCommit = 500;
 const defaultTimeoutMs = 10_000;

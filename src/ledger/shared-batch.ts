@@ -23,8 +23,8 @@ import {
 import { quantitiesOf } from "../store/stored-columns.ts";
 import type { Account, SettleParts } from "./account.ts";
 import { BatchFunds } from "./batch-funds.ts";
+import { settleItem } from "./hold.ts";
 import { interruptedAttempt, interruption } from "./recover.ts";
-import { settleItem } from "./settle-item.ts";
 
 /** Decides about holds and charges of a database that several gateways share, with the classes of the ledger in memory. */
 export const moneyRules: MoneyRules = {

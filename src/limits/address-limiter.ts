@@ -1,7 +1,14 @@
 import type { Clock } from "../base/clock.ts";
 import { addressBlock } from "./address.ts";
-import { type Bucket, fullBucket, hasTokens, resize, takeTokens } from "./bucket.ts";
-import { type RateVerdict, verdictOf } from "./verdict.ts";
+import {
+  type Bucket,
+  fullBucket,
+  hasTokens,
+  type RateVerdict,
+  resize,
+  takeTokens,
+  verdictOf,
+} from "./bucket.ts";
 
 const defaultMaxEntries = 10_000;
 

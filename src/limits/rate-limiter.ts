@@ -1,14 +1,20 @@
 import type { Clock } from "../base/clock.ts";
-import { type Bucket, fullBucket, hasTokens, refill, resize, returnTokens, takeTokens } from "./bucket.ts";
 import {
+  type Bucket,
   type BucketLimit,
+  fullBucket,
+  hasTokens,
   type RateLimits,
   type RateVerdict,
   type ReserveVerdict,
+  refill,
   reserveVerdictOf,
+  resize,
+  returnTokens,
+  takeTokens,
   unlimited,
   verdictOf,
-} from "./verdict.ts";
+} from "./bucket.ts";
 
 /**
  * The buckets of a single gateway, in memory. A full bucket is equivalent to none, so it is dropped: every call

@@ -1,6 +1,5 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
-import { RateLimiter } from "./rate-limiter.ts";
 import {
   type BucketLimit,
   type RateLimits,
@@ -8,7 +7,8 @@ import {
   type ReserveVerdict,
   reserveVerdictOf,
   unlimited,
-} from "./verdict.ts";
+} from "./bucket.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 
 /** The source of buckets that several gateways share. */
 export interface RateTokenSource {

@@ -13,7 +13,7 @@ export async function openContentStore(location: StoreLocation): Promise<Content
 
 /** Whether a data folder has recorded content. */
 export async function hasContentFile(dir: string): Promise<boolean> {
-  const { contentFile } = await import("./sqlite/content/content-file.ts");
+  const { contentFile } = await import("./sqlite/files/folder.ts");
   return Bun.file(contentFile(dir)).exists();
 }
 

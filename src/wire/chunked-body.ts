@@ -1,6 +1,5 @@
 import { hexDigit, noDigit } from "../base/bytes.ts";
-import { fieldLine, quotedString, token } from "./grammar.ts";
-import { malformed } from "./response-head.ts";
+import { fieldLine, malformed, quotedString, token } from "./response-head.ts";
 
 const cr = 13;
 const lf = 10;

@@ -1,6 +1,6 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
-import { LoopBatch } from "../base/loop/batch.ts";
+import { LoopBatch } from "../base/loop/pacer.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
 import { RequestWriter } from "./request-writer.ts";

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { msPerDay } from "../../src/base/clock.ts";
-import { doubtedForMs, SteadyClock } from "../../src/base/steady-clock.ts";
+import { doubtedForMs, msPerDay, SteadyClock } from "../../src/base/clock.ts";
 import { FakeClock } from "../support/clock.ts";
 
 const startMs = Date.UTC(2026, 10, 16, 12);

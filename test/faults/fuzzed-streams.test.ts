@@ -11,7 +11,7 @@ import {
 } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
-import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/response/pending-response.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
 import { isFast, isSoak } from "../support/effort.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { noUsage } from "../../src/base/usage/usage.ts";
 import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
-import { isEndOverdue } from "../../src/gateway/response/end-overdue.ts";
+import { isEndOverdue } from "../../src/gateway/response/pending-response.ts";
 
 /** A provider that has written everything. */
 const complete = relayer({ hasUsage: true });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../../src/base/json.ts";
 import { clientDialectNames, type ProviderDialectName } from "../../src/dialects/registry.ts";
-import { openingMs } from "../../src/upstream/call/stream-start.ts";
+import { openingMs } from "../../src/upstream/call/inspect.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";

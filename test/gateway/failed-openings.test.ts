@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { openingMs } from "../../src/upstream/call/stream-start.ts";
+import { openingMs } from "../../src/upstream/call/inspect.ts";
 import { sse } from "../support/answers.ts";
 import { fixture } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";

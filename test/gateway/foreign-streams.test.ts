@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { largeEventBytes } from "../../src/dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../src/dialects/sse/event.ts";
 import { sse } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
 import { pairs, talker } from "./pairs.ts";

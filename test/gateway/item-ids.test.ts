@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { cutText } from "../../src/dialects/json/truncate-strings.ts";
+import { cutText } from "../../src/dialects/json/parse-body.ts";
 import { mayBeMinted, newGroup, ownGroupOf } from "../../src/gateway/turns/item-ids.ts";
 
 test("a group is stored only for items without ids of a response whose id does not say theirs", () => {

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { LoopPacer } from "../../src/base/loop/pacer.ts";
-import { largeEventBytes, parseEvent } from "../../src/dialects/sse/parse-event.ts";
+import { largeEventBytes, parseEvent } from "../../src/dialects/sse/event.ts";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import { bytesOf } from "../../src/gateway/exchange/client-call.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
-import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/response/pending-response.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait.ts";

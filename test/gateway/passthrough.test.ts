@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { largeEventBytes, parseEvent } from "../../src/dialects/sse/parse-event.ts";
+import { largeEventBytes, parseEvent } from "../../src/dialects/sse/event.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { placeStep } from "../support/effort.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
 import type { UsageEvidence } from "../../src/gateway/charge/usage-evidence.ts";
-import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
+import type { PendingResponse, StreamRelayer } from "../../src/gateway/response/pending-response.ts";
 import { StreamCost } from "../../src/gateway/response/stream-cost.ts";
-import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
 
 const asked = {
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },

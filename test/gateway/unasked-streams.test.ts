@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { largeEventBytes } from "../../src/dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../src/dialects/sse/event.ts";
 import { sse } from "../support/answers.ts";
 import { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { InflateLimiter } from "../../src/limits/inflate-limiter.ts";
+import { InflateLimiter } from "../../src/limits/byte-limiter.ts";
 import { FakeClock } from "../support/clock.ts";
 
 const megabytes = 1024 * 1024;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { DeadlineTimer } from "../../src/upstream/call/call-deadlines.ts";
-import { inspectWhole } from "../../src/upstream/call/inspect.ts";
-import { inspectStart } from "../../src/upstream/call/stream-start.ts";
+import { inspectStart, inspectWhole } from "../../src/upstream/call/inspect.ts";
 import { SlidingWindow } from "../../src/upstream/health/recent-calls.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";

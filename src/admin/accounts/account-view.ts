@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import { budgetUsedFrom } from "../../base/money/later-use.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";

@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 
 /** A list with at most this many items is written at once. */
 const fewItems = 100;

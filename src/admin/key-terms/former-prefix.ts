@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
 
 /** How many audit records are searched, newest first. The search only runs if a name matches no key. */

@@ -4,7 +4,7 @@ import type { KeyRing } from "../../keys/keyring.ts";
 import type { ListedExchange, Store } from "../../store/store.ts";
 import { exchangeDocument } from "../requests/exchange-document.ts";
 import type { TailView } from "../requests/schema.ts";
-import type { ExchangeFeed } from "./feed.ts";
+import type { ExchangeFeed } from "./live.ts";
 
 export interface OtherNodesOptions {
   readonly store: Pick<Store, "nodes" | "reports">;

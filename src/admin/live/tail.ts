@@ -1,6 +1,6 @@
 import { answerHeaders } from "../formats/admin-error.ts";
 import type { TailView } from "../requests/schema.ts";
-import type { ExchangeFeed } from "./feed.ts";
+import type { ExchangeFeed } from "./live.ts";
 
 /** Below the server's idle timeout, so that a quiet gateway keeps its watchers connected. */
 const heartbeatMs = 5_000;

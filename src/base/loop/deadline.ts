@@ -1,4 +1,4 @@
-import { whenBatchesAreHandled } from "./batch.ts";
+import { whenBatchesAreHandled } from "./pacer.ts";
 
 /**
  * Extra time for responses that pass through another thread (`fetch`, a worker), which may wake later than this one. A

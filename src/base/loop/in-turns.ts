@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "./next-iteration.ts";
+import { nextLoopIteration } from "./pacer.ts";
 
 /** About 5 ms of views, or of comparisons. */
 export const itemsPerTurn = 500;

@@ -1,8 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { IrCitation } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
-import { isForeignReasoning } from "../reasoning/foreign-reasoning.ts";
-import { envelopeMark } from "../reasoning/reasoning-envelope.ts";
+import { envelopeMark, isForeignReasoning } from "../reasoning/reasoning-envelope.ts";
 
 const webPage = "web_search_result_location";
 

@@ -3,7 +3,7 @@ import { sharedNames } from "../contract/field-decisions.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { type ForwardedHeaders, isSendable } from "../headers.ts";
 import { countOf, objectOf } from "../json/json-fields.ts";
-import { openingTest } from "../sse/opening-events.ts";
+import { openingTest } from "../sse/event.ts";
 import { takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { bodyNames } from "./client/body-names.ts";

@@ -1,5 +1,5 @@
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
-import { openingTest } from "../sse/opening-events.ts";
+import { openingTest } from "../sse/event.ts";
 import { modelName, takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
 import { usageReader } from "./provider/ending-in.ts";

@@ -13,7 +13,12 @@ import {
   skipValue,
   tooDeep,
 } from "./json-bytes.ts";
-import type { Span } from "./truncate-strings.ts";
+
+export interface Span {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
 
 /**
  * The byte positions of the members that the gateway may have to change. A passthrough body is never serialized again

@@ -1,10 +1,8 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Mention, ReferenceKind, StoredReference } from "../contract/body-names.ts";
-import { idsIn } from "../json/ids-in.ts";
-import { pathOf } from "../json/name-path.ts";
-import { type ParsedBody, parseWhole } from "../json/parse-body.ts";
-import { cutText } from "../json/truncate-strings.ts";
+import { idsIn, pathOf } from "../json/name-path.ts";
+import { cutText, type ParsedBody, parseWhole } from "../json/parse-body.ts";
 import { clientDialects } from "../registry.ts";
 import type { ToolList } from "../tools/tool-list.ts";
 import { type BilledField, type FieldVendor, isRequested } from "./billed-fields.ts";

@@ -7,7 +7,7 @@ import { objectOf } from "../json/json-fields.ts";
 import { batchRequest } from "../openai/batch-request.ts";
 import { openAiErrors } from "../openai/error-format.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
-import { mayHoldEnvelope } from "../reasoning/foreign-reasoning.ts";
+import { mayHoldEnvelope } from "../reasoning/reasoning-envelope.ts";
 import { keepaliveComment } from "../sse/sse.ts";
 import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
 import { bodyNames } from "./client/body-names.ts";

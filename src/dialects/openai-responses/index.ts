@@ -8,8 +8,8 @@ import { listOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import { openAiErrors } from "../openai/error-format.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
-import { mayHoldEnvelope } from "../reasoning/foreign-reasoning.ts";
-import { openingTest } from "../sse/opening-events.ts";
+import { mayHoldEnvelope } from "../reasoning/reasoning-envelope.ts";
+import { openingTest } from "../sse/event.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { bodyNames } from "./client/body-names.ts";
 import {
@@ -31,12 +31,11 @@ import {
 import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-out.ts";
 import { holdsState, stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
 import { endedIds } from "./client/turn-items.ts";
-import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
 import { usageReader } from "./provider/usage-in.ts";
-import { storedReferences } from "./stored-items.ts";
+import { issuedIds, storedReferences } from "./stored-items.ts";
 
 /** llama.cpp makes a chat request of a body, in which these count before `max_output_tokens`. */
 const chatLimits = ["max_completion_tokens", "max_tokens"];

@@ -1,7 +1,9 @@
 import { tableOf } from "../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReferenceKind, StoredReference } from "../contract/body-names.ts";
-import { idsIn } from "../json/ids-in.ts";
+import { objectsOf } from "../json/json-fields.ts";
+import { idsIn } from "../json/name-path.ts";
+import { IdCollector } from "../provider-response/id-collector.ts";
 
 /**
  * Items of a Responses conversation that refer to what the provider has stored. A provider looks an item up by its id if the
@@ -70,4 +72,21 @@ function isEmpty(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) && Object.keys(value).length === 0;
+}
+
+/**
+ * Requests cannot refer to a response that the provider does not store, nor to its items. This applies if the request
+ * asked the provider not to store it, although not every server repeats that, and if the response reports it. An item
+ * without content is an exception: clients send it back unchanged, so its owner must be known.
+ */
+export function issuedIds(response: JsonObject, isStored = true): readonly string[] {
+  const ids = new IdCollector();
+  const isFound = isStored && response["store"] !== false;
+  if (isFound) ids.add(response["id"]);
+  ids.addId(response["conversation"]);
+  for (const item of objectsOf(response["output"])) {
+    if (isFound || lacksContent(item)) ids.add(item["id"]);
+    ids.addWithin(item);
+  }
+  return ids.all;
 }

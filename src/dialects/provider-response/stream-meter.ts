@@ -3,7 +3,7 @@ import type { ReportedExtras, ReportedUsage, Tiers } from "../../base/usage/usag
 import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { runningTotal } from "../usage/reported-usage.ts";
-import { ProducedText } from "./produced-text.ts";
+import { ProducedText } from "./produced.ts";
 import { answerIn, type EndedIds, type ReadEvent } from "./read-event.ts";
 
 const noIds: readonly string[] = [];

@@ -1,8 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { eventTooLarge, malformedResponse } from "../errors/failure.ts";
-import { isDoneMark } from "../sse/data-field.ts";
-import { parseEvent } from "../sse/parse-event.ts";
+import { isDoneMark, parseEvent } from "../sse/event.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ReadEvent } from "./read-event.ts";
 

@@ -1,8 +1,7 @@
 import { isAscii } from "node:buffer";
 import { asBuffer } from "../../base/bytes.ts";
-import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
-import { addDataLine, fieldValue, linesOf } from "./data-field.ts";
+import { addDataLine, fieldValue, linesOf, type ParsedEvent } from "./event.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
 /** One server-sent event. `event` is "" if the frame has no `event` line; `data` has its lines joined. */
@@ -11,14 +10,6 @@ export interface SseFrame {
   readonly data: string;
   /** The data as JSON, if it is large and was parsed elsewhere. */
   readonly parsed?: ParsedEvent;
-}
-
-/** The data of an event as JSON. */
-export interface ParsedEvent {
-  /** Null if it is not an object, or if nothing of it would be left. */
-  readonly json: JsonObject | null;
-  /** Too many values or levels to parse completely: the largest parts are replaced by null. */
-  readonly isCut: boolean;
 }
 
 /** A comment, which readers of server-sent events ignore, and so legal anywhere in a stream. */

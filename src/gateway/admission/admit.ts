@@ -4,7 +4,7 @@ import { modeOrigins } from "../../base/key-attributes.ts";
 import { plural } from "../../base/text/plural.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { hashSecret, hasKeyForm } from "../../keys/secret.ts";
-import type { RateVerdict } from "../../limits/verdict.ts";
+import type { RateVerdict } from "../../limits/bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientCall, Route } from "../exchange/client-call.ts";

@@ -3,7 +3,7 @@ import { countOf } from "../../dialects/json/json-fields.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { type HostedTool, isAdvisor } from "../../dialects/tools/hosted-tools.ts";
 import { pricedName } from "../../dialects/tools/tool-families.ts";
-import { heldCalls } from "../charge/held-calls.ts";
+import { heldCalls } from "../charge/requested-tools.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 
 /*

@@ -2,14 +2,15 @@ import { GatewayError } from "../../base/errors.ts";
 import type { StepDown } from "../../base/money/bound.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { ModelSettings } from "../../config/settings.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { holdFor } from "../charge/hold.ts";
+import { asksForCompaction } from "../charge/requested-extras.ts";
 import { reserveTokens, returnTokens } from "../charge/reserve-tokens.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { findModel } from "../request/request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { Generation } from "./generation.ts";
-import { continuesState } from "./provider-state.ts";
 
 /** A generation whose cost is set aside. */
 interface HeldGeneration {
@@ -87,4 +88,17 @@ export function errorOfStepDown(exchange: Exchange, error: unknown): unknown {
   exchange.model = steppedDown.from;
   exchange.steppedDown = null;
   return steppedDown.denial;
+}
+
+/**
+ * Whether a request continues what was made by one model and may be of no use to another: a stored response or conversation, items by
+ * reference, a compacted conversation, or reasoning that only its provider can read.
+ */
+function continuesState({ exchange, request, turn, dialect }: RoutedCall): boolean {
+  const { truncated, mentions } = request;
+  if (exchange.sentPaths !== null || turn.compaction !== null || turn.isCompactedUpstream) return true;
+  if (mentions.references.some(({ kind }) => kind === "conversation" || kind === "item")) return true;
+  if (asksForCompaction(truncated)) return true;
+  const { holdsState, stripSignedReasoning: strip } = clientDialect(dialect);
+  return holdsState(truncated) || (strip !== null && strip(truncated) !== truncated);
 }

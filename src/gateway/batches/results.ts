@@ -1,7 +1,7 @@
 import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/is-large.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";

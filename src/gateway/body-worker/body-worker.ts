@@ -3,10 +3,10 @@ import { GatewayError } from "../../base/errors.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { ThreadError, WorkerThread } from "../../base/threads/worker-thread.ts";
 import { FailedResponse } from "../../dialects/errors/failure.ts";
-import { parseEvent } from "../../dialects/sse/parse-event.ts";
-import type { ParsedEvent } from "../../dialects/sse/sse.ts";
+import type { ParsedEvent } from "../../dialects/sse/event.ts";
+import { parseEvent } from "../../dialects/sse/event.ts";
+import { largeBodyPacer } from "./is-large.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
-import { largeBodyPacer } from "./large-body-pacer.ts";
 
 /** Decides which job is next: what providers have sent before requests, and of these one of each key in turn. */
 class JobQueue {

@@ -1,5 +1,6 @@
+import { LoopPacer } from "../../base/loop/pacer.ts";
 import { hasMoreValues } from "../../dialects/json/json-bytes.ts";
-import type { TruncatedJson } from "../../dialects/json/truncate-strings.ts";
+import type { TruncatedJson } from "../../dialects/json/parse-body.ts";
 
 /** JSON of this size takes long to parse, with any contents. */
 export const largeBodyBytes = 1024 * 1024;
@@ -19,3 +20,6 @@ export function isLargeBody(bytes: Uint8Array): boolean {
 export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
   return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }
+
+/** Paces work on large bodies on the event loop: copying one takes milliseconds. */
+export const largeBodyPacer = new LoopPacer();

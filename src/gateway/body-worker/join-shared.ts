@@ -1,7 +1,6 @@
 import { lengthOf, releaseBytes, sharedBytes } from "../../base/bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
-import { largeBodyBytes } from "./is-large.ts";
-import { largeBodyPacer } from "./large-body-pacer.ts";
+import { largeBodyBytes, largeBodyPacer } from "./is-large.ts";
 
 /** Bytes to copy per event-loop iteration, which takes two milliseconds. */
 const maxCopiedBytes = 4 * 1024 * 1024;

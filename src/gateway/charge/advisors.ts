@@ -7,7 +7,7 @@ import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";
-import { heldCalls } from "./held-calls.ts";
+import { heldCalls } from "./requested-tools.ts";
 
 /**
  * The hold for models that the request's tools would run, such as Anthropic's advisor. Each is charged at the price of

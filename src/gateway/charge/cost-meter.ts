@@ -25,9 +25,9 @@ import type {
   StoredResponse,
   TurnRecord,
 } from "../../store/store.ts";
+import { outcomeRecordOf, usageRecordOf } from "../exchange/end-exchange.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
-import { outcomeRecordOf, usageRecordOf } from "../exchange/records.ts";
 import { runsBeside } from "./advisors.ts";
 import { type RequestedExtras, tierOfLine, usedExtras, withoutDropped } from "./extras.ts";
 import {

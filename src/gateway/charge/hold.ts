@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { unaffordableNano } from "../../base/money/money.ts";
+import { creditsFromNano, unaffordableNano } from "../../base/money/money.ts";
 import { noCalls } from "../../base/usage/usage.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -12,7 +12,6 @@ import type { Gateway, LocalCounts } from "../exchange/gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import { CostMeter } from "./cost-meter.ts";
 import type { RequestedExtras } from "./extras.ts";
-import { takeShare } from "./playground-share.ts";
 import type { UsageEvidence } from "./usage-evidence.ts";
 
 /** The key that pays for a call, and the most that the call can use. */
@@ -191,4 +190,31 @@ async function counted(tokens: LocalCounts, wanted: WantedHold): Promise<HoldTok
 
 function withoutRequest({ atMost, storedInput }: WantedHold): HoldTokens {
   return { ...atMost, input: storedInput };
+}
+
+/**
+ * Takes the call's possible cost from the amount of the playground's secret, in addition to the hold. All gateways use
+ * the store for this, so the secret spends its amount only once. A call takes as much as the most expensive model in
+ * its hold.
+ */
+async function takeShare(
+  { playground }: Pick<Gateway, "playground">,
+  { taken, key }: Exchange,
+  amount: number,
+): Promise<void> {
+  const share = taken.playground;
+  if (share === null || amount <= share.taken) return;
+  const left = await playground.take(share.hash, amount - share.taken);
+  if (left === null) {
+    share.taken = amount;
+    return;
+  }
+  const [most, rest] =
+    key?.mode === "credit"
+      ? [`cost up to ${creditsFromNano(amount)} credits`, `${creditsFromNano(left)} credits`]
+      : [`use up to ${amount} tokens`, `${left} tokens`];
+  throw new GatewayError(
+    "limit_reached",
+    `This request could ${most}, but the playground can spend only ${rest} more with this key. Lower \`max_tokens\`, or reload the page.`,
+  );
 }

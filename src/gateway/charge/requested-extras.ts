@@ -10,9 +10,8 @@ import type { ClientRequest } from "../request/client-request.ts";
 import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";
-import { HeldCalls } from "./held-calls.ts";
 import { requestFee } from "./request-fee.ts";
-import { holdTools, noUnpricedTools } from "./requested-tools.ts";
+import { HeldCalls, holdTools, noUnpricedTools } from "./requested-tools.ts";
 
 /** Reasons for rejecting a field without a price. */
 const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {

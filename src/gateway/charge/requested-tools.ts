@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
+import type { HostedToolName, ToolCalls } from "../../base/usage/hosted-tools.ts";
 import { listOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { pathOf } from "../../dialects/json/name-path.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
@@ -8,7 +8,29 @@ import { type HostedTool, type OfferedTools, usualContainerSize } from "../../di
 import { providedBy } from "../../dialects/tools/tool-dependents.ts";
 import { pricedName } from "../../dialects/tools/tool-families.ts";
 import { type DestinationPrices, keyPermission } from "./destination-prices.ts";
-import type { HeldCalls } from "./held-calls.ts";
+
+/** Calls per hosted tool that a hold covers if the request sets no limit. */
+const assumedCalls = 5;
+
+/** Calls that a hold covers at most. A request can allow more, and is charged for them. */
+const maxCallsHeld = 1000;
+
+export function heldCalls(maxUses: number | null): number {
+  return Math.min(maxUses ?? assumedCalls, maxCallsHeld);
+}
+
+/** The calls of hosted tools that a request is held for. */
+export class HeldCalls {
+  readonly most: { [Name in HostedToolName]?: number } = {};
+  /** Calls that are made in any case. */
+  least: ToolCalls = {};
+
+  /** A tool without a name has no price. */
+  add(name: HostedToolName | null, maxUses: number | null): void {
+    if (name === null) return;
+    this.most[name] = Math.min((this.most[name] ?? 0) + heldCalls(maxUses), maxCallsHeld);
+  }
+}
 
 /** Tools that are dropped from a request because they have no price. */
 export interface UnpricedTools {

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { coversModel } from "../../base/models/model-pattern.ts";
 import type { TpmLimit } from "../../base/models/tpm-limit.ts";
-import type { BucketLimit, ReserveVerdict } from "../../limits/verdict.ts";
+import type { BucketLimit, ReserveVerdict } from "../../limits/bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";

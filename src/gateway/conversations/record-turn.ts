@@ -9,12 +9,11 @@ import {
   itemsAt,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
-import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
+import { hasManyValues, largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { storedDialect } from "../turns/stored-dialect.ts";

@@ -13,7 +13,7 @@ import type { Claim } from "../../idempotency/claims.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Hold } from "../../ledger/accounts.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
-import type { RateVerdict, TokenReservation } from "../../limits/verdict.ts";
+import type { RateVerdict, TokenReservation } from "../../limits/bucket.ts";
 import type { RequestParameters } from "../../observe/exchange.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";

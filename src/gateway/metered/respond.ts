@@ -4,16 +4,15 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { recordContent, wholeBodyOf } from "../exchange/content.ts";
 import { bodyResponse } from "../response/body-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../response/headers.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
+import { streamPacer } from "../response/provider-response.ts";
 import { recordFailure, recordResponse } from "../response/record-response.ts";
-import { streamPacer } from "../response/stream-pacer.ts";
 import {
   type AnsweredParts,
   type BegunCall,

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { cutText } from "../../dialects/json/truncate-strings.ts";
+import { cutText } from "../../dialects/json/parse-body.ts";
 import { isGovernedAnywhere } from "../../dialects/names/governed-names.ts";
 
 /** Maximum characters of a string or a name, tried in turn until the result is small enough. */

@@ -1,8 +1,8 @@
 import { reasons } from "../../dialects/target/model-traits.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { targetOf } from "../attempt/target.ts";
+import type { StreamRelayer } from "./pending-response.ts";
 import { hasCharge } from "./stream-cost.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** How long to wait for the usage event after the last text. */
 const restMs = 2000;

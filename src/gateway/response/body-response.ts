@@ -1,8 +1,8 @@
 import { assert } from "../../base/assert.ts";
 import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { inParts } from "../body-worker/in-parts.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/is-large.ts";
 import {
   bytesOf,
   type ClientCall,

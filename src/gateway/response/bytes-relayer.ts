@@ -1,7 +1,7 @@
 import { noUsage } from "../../base/usage/usage.ts";
 import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./pending-response.ts";
 
 const nothing = new Uint8Array(0);
 

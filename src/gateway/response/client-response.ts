@@ -1,7 +1,6 @@
 import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../exchange/content.ts";
 import { bodyResponse } from "./body-response.ts";

@@ -1,3 +1,5 @@
+import type { ClientCall, DirectController, Piece } from "../exchange/client-call.ts";
+
 /** The client's side of a stream: what is written to it, and since when it does not read. */
 export class ClientStream {
   readonly #monotonicMs: () => number;
@@ -100,4 +102,15 @@ export class ClientStream {
   }
 }
 
-import type { DirectController, Piece } from "../exchange/client-call.ts";
+/**
+ * Closes the client's connection, and resolves when it is gone. Otherwise the client would take the bytes for a
+ * complete response.
+ */
+export function cutOff(call: ClientCall): Promise<void> {
+  const { signal } = call.request;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  call.disconnect();
+  if (signal.aborted) resolve();
+  else signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise;
+}

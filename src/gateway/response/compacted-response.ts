@@ -15,12 +15,12 @@ import type { StreamedItems } from "../../dialects/openai-responses/client/strea
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { ParsedEvent } from "../../dialects/sse/sse.ts";
+import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import { storedDialect } from "../turns/stored-dialect.ts";
+import type { StreamRelayer } from "./pending-response.ts";
 import type { ProviderResponse } from "./read-response.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** The conversation's summary in a response, encrypted as an item. Throws if there is none. */
 function compactedBy(

@@ -8,11 +8,10 @@ import type { EndedIds, ReadEvent } from "../../dialects/provider-response/read-
 import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import type { StreamReader } from "../../dialects/provider-response/stream-reader.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
-import { isDoneMark } from "../../dialects/sse/data-field.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
+import { isDoneMark, largeEventBytes, type ParsedEvent } from "../../dialects/sse/event.ts";
+import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./pending-response.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;

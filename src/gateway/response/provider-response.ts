@@ -1,7 +1,8 @@
 import { releaseBytes, sharedCopy } from "../../base/bytes.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { malformedResponse } from "../../dialects/errors/failure.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import { maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -12,7 +13,12 @@ import type { RoutedCall } from "../request/route.ts";
 import type { PendingResponse } from "./pending-response.ts";
 import { responseJob } from "./provider-response-job.ts";
 import { type ProviderResponse, type ResponseForm, readResponseBytes, translated } from "./read-response.ts";
-import { streamPacer } from "./stream-pacer.ts";
+
+/** Milliseconds of each event-loop iteration. */
+const budgetMs = 2;
+
+/** All streams that have used up their share of an iteration wait here, and resume one after the other. */
+export const streamPacer = new LoopPacer({ budgetMs });
 
 export async function readProviderResponse({
   call,

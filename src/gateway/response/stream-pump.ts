@@ -1,23 +1,19 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/is-large.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { publicErrorOf } from "../exchange/describe-error.ts";
 import { endExchange, giveBackClaims, unlockConversation } from "../exchange/end-exchange.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { GuardedStream } from "../exchange/watchdog.ts";
 import { AbandonedStream, silenceMsOf } from "./abandoned-stream.ts";
-import { ClientStream } from "./client-stream.ts";
-import { cutOff } from "./cut-off.ts";
-import { isEndOverdue } from "./end-overdue.ts";
+import { ClientStream, cutOff } from "./client-stream.ts";
 import { costComment } from "./headers.ts";
-import type { Delivery } from "./pending-response.ts";
-import { hasCharge, StreamCost } from "./stream-cost.ts";
-import { readTrailing, StreamRecording, takeEnd, trailingMs } from "./stream-end.ts";
-import { streamPacer } from "./stream-pacer.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import { type Delivery, isEndOverdue, type StreamRelayer } from "./pending-response.ts";
+import { streamPacer } from "./provider-response.ts";
+import { hasCharge, readTrailing, StreamCost, StreamRecording, takeEnd, trailingMs } from "./stream-cost.ts";
 
 /** Bytes of a stream to relay before others get their turn. A provider on a fast network could send without end. */
 const maxBytesPerTurn = 32 * 1024;

@@ -6,9 +6,13 @@ import { sourceResponse } from "./body-response.ts";
 import { CompactionRelayer } from "./compacted-response.ts";
 import { commonHeaders } from "./headers.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
-import { type Delivery, type PendingResponse, streamHeaders } from "./pending-response.ts";
+import {
+  type Delivery,
+  type PendingResponse,
+  type StreamRelayer,
+  streamHeaders,
+} from "./pending-response.ts";
 import { StreamPump } from "./stream-pump.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
 import { TranslatedRelayer } from "./translated-relayer.ts";
 
 /** Begins a stream. From here on its pump settles the meter and ends the exchange. */

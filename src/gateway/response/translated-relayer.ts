@@ -2,11 +2,11 @@ import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
+import { largeEventBytes, type ParsedEvent } from "../../dialects/sse/event.ts";
+import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./pending-response.ts";
 
 /** Translates a provider's stream to the client's dialect, event by event. */
 export class TranslatedRelayer implements StreamRelayer {

@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Long responses take a few milliseconds each. */

@@ -1,8 +1,8 @@
 import { idKey, newId } from "../../base/id.ts";
 import { isObject, type Json } from "../../base/json.ts";
-import { isPlainSegment } from "../../base/requests/path-segment.ts";
+import { isPlainSegment } from "../../base/requests/request-path.ts";
+import { cutText } from "../../dialects/json/parse-body.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
-import { cutText } from "../../dialects/json/truncate-strings.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**

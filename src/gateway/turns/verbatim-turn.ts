@@ -2,7 +2,7 @@ import { msPerHour } from "../../base/clock.ts";
 import { isConversationId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
-import { cutText } from "../../dialects/json/truncate-strings.ts";
+import { cutText } from "../../dialects/json/parse-body.ts";
 import { itemIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import type { TurnRecord } from "../../store/store.ts";

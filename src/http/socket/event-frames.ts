@@ -1,5 +1,5 @@
 import type { RenderedError } from "../../dialects/errors/envelope.ts";
-import { dataOf } from "../../dialects/sse/data-field.ts";
+import { dataOf } from "../../dialects/sse/event.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../../gateway/exchange/client-call.ts";
 

@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { StoreProblem, StoreStats } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
 import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 
 /**
  * Collects items of one iteration of the event loop, or those that arrive during a write, into the next write, so

@@ -1,4 +1,4 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
 import { type Queries, query } from "../query.ts";
 import { isOwned } from "./owned.ts";

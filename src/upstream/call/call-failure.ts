@@ -21,7 +21,7 @@ import {
 import type { Deployment, Plan } from "../upstream.ts";
 import type { CallDeadlines } from "./call-deadlines.ts";
 import type { CallState } from "./call-state.ts";
-import { openingUsage } from "./stream-start.ts";
+import { openingUsage } from "./inspect.ts";
 
 /** Why a call failed before its response was returned: a deadline, the client, or the provider. */
 export function failureBeforeResponse(

@@ -11,10 +11,9 @@ import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
 import { failureBeforeResponse, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import { inspectBody, inspectHead, sniffBody, unknownType } from "./inspect.ts";
+import { inspectBody, inspectHead, inspectStart, openingMs, sniffBody, unknownType } from "./inspect.ts";
 import { awaitMemory, hasBecomeLarge, isTooLarge, type PieceTaker, ResponseQueue } from "./response-queue.ts";
 import { shownHeaders } from "./shown-headers.ts";
-import { inspectStart, openingMs } from "./stream-start.ts";
 
 /** Limit for reading an error's body; the message is near the beginning. */
 const maxErrorBytes = 64 * 1024;

@@ -1,4 +1,4 @@
-import { keySchemes } from "../credentials/static-header.ts";
+import { keySchemes } from "../credentials/credential.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import type { Vendor } from "../vendor.ts";

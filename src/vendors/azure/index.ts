@@ -2,7 +2,7 @@ import { readErrorBody } from "../../dialects/errors/error-body.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
-import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
+import { type KeyScheme, keySchemes } from "../credentials/credential.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";

@@ -4,8 +4,7 @@ import { fixedAwsCredential, issuedAwsCredential } from "../aws/signing-credenti
 import { droppedBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { clockBehindMs, clockProblem } from "../credentials/clock-problem.ts";
-import type { Credential } from "../credentials/credential.ts";
-import { keySchemes } from "../credentials/static-header.ts";
+import { type Credential, keySchemes } from "../credentials/credential.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";

@@ -2,7 +2,7 @@ import { asBuffer } from "../../base/bytes.ts";
 import { tableOf } from "../../base/collections/table.ts";
 import { hasTooManyValues } from "../../dialects/json/json-bytes.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { connectionLost } from "../../wire/transfer.ts";
 import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
 

@@ -1,7 +1,7 @@
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { durationMs } from "../../dialects/errors/rate-limits.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
-import { keySchemes } from "../credentials/static-header.ts";
+import { keySchemes } from "../credentials/credential.ts";
 import { readDefaultError } from "../http/default-error.ts";
 import { dialectPath, type HttpVendorOptions, overHttp } from "../http/http-provider.ts";
 import { openAiModelList } from "../model-list.ts";

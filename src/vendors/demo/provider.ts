@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { isObject, tryParse } from "../../base/json.ts";
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultError } from "../http/default-error.ts";

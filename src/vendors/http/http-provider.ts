@@ -5,8 +5,12 @@ import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
-import type { Credential, CredentialUse } from "../credentials/credential.ts";
-import { type KeyScheme, keyCredential } from "../credentials/static-header.ts";
+import {
+  type Credential,
+  type CredentialUse,
+  type KeyScheme,
+  keyCredential,
+} from "../credentials/credential.ts";
 import type {
   ErrorResponse,
   PreparedRequest,

@@ -1,4 +1,4 @@
-import { keySchemes } from "../credentials/static-header.ts";
+import { keySchemes } from "../credentials/credential.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { openAiModelList } from "../model-list.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";

@@ -1,7 +1,7 @@
 import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonEmpty } from "../../dialects/json/json-fields.ts";
-import { bearer } from "../credentials/static-header.ts";
+import { bearer } from "../credentials/credential.ts";
 import {
   nanoUsd,
   readCount,

@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { accessError } from "../../../src/admin/access/access-error.ts";
 import { Lockout } from "../../../src/admin/access/lockout.ts";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 function fail(lockout: Lockout, address: string, times: number): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ExchangeFeed } from "../../../src/admin/live/feed.ts";
+import { ExchangeFeed } from "../../../src/admin/live/live.ts";
 import { OtherNodes } from "../../../src/admin/live/other-nodes.ts";
 import type { TailView } from "../../../src/admin/requests/schema.ts";
 import { readLabels } from "../../../src/base/requests/labels.ts";

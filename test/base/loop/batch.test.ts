@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { LoopBatch } from "../../../src/base/loop/batch.ts";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
+import { LoopBatch, nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 
 /** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
@@ -69,7 +68,7 @@ describe("what arrives in one turn of the event loop", () => {
   });
 
   test("is handled even if an earlier item throws", async () => {
-    const module = new URL("../../../src/base/loop/batch.ts", import.meta.url).pathname;
+    const module = new URL("../../../src/base/loop/pacer.ts", import.meta.url).pathname;
     const script = `
       import { LoopBatch } from ${JSON.stringify(module)};
       process.on("uncaughtException", (error) => console.log(error.message));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket, TCPSocketListener } from "bun";
-import { LoopBatch } from "../../../src/base/loop/batch.ts";
 import { abortAfter, afterArrivals, startDeadline } from "../../../src/base/loop/deadline.ts";
+import { LoopBatch } from "../../../src/base/loop/pacer.ts";
 import { Gate } from "../../../src/limits/concurrency.ts";
 
 const limitMs = 30;

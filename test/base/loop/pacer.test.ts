@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
-import { LoopPacer } from "../../../src/base/loop/pacer.ts";
+import { LoopPacer, nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 
 /** Five callers that each take this long; how many have gone on after each turn, and in which order. */
 async function pace(pacer: LoopPacer, stepMs: number): Promise<{ goneOn: number[]; perTurn: number[] }> {

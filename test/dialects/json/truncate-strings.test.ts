@@ -4,8 +4,12 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
 import { countValues } from "../../../src/dialects/json/json-bytes.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
-import { type ParsedBody, parseBody, parseWhole } from "../../../src/dialects/json/parse-body.ts";
-import { truncateStrings } from "../../../src/dialects/json/truncate-strings.ts";
+import {
+  type ParsedBody,
+  parseBody,
+  parseWhole,
+  truncateStrings,
+} from "../../../src/dialects/json/parse-body.ts";
 import { type RequestKind, validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { isFast } from "../../support/effort.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";

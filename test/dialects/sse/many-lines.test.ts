@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dataOf } from "../../../src/dialects/sse/data-field.ts";
+import { dataOf } from "../../../src/dialects/sse/event.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 
 const lines = {

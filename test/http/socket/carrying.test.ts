@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 import { extensionsHeader } from "../../../src/http/socket/client-socket.ts";
-import { InflateLimiter } from "../../../src/limits/inflate-limiter.ts";
+import { InflateLimiter } from "../../../src/limits/byte-limiter.ts";
 import type { answer } from "../../gateway/turn-world.ts";
 import { usageOf, wholeAnswer } from "../../gateway/wire-answers.ts";
 import { World } from "../../gateway/world.ts";

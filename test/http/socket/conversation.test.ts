@@ -3,7 +3,7 @@ import { createKey } from "../../../src/admin/keys/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";
-import { dataOf } from "../../../src/dialects/sse/data-field.ts";
+import { dataOf } from "../../../src/dialects/sse/event.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { textOf } from "../../gateway/conversation-world.ts";
 import { models, responseFrom, say } from "../../gateway/turn-world.ts";

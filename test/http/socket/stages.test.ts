@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 import { models } from "../../gateway/turn-world.ts";
 import type { Caller } from "../../gateway/world.ts";
 import { emptyDatabase } from "../../store/postgres/fixtures.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 import { WriteQueue } from "../../../src/store/postgres/write-queue.ts";
 
 async function turns(): Promise<void> {

@@ -8,7 +8,7 @@ import {
   isCompacted,
   isForeignReasoning,
   mayHoldEnvelope,
-} from "../../reasoning/foreign-reasoning.ts";
+} from "../../reasoning/reasoning-envelope.ts";
 import { stripForeignCitations } from "../citations.ts";
 
 /** What asks for thinking in the middle of a turn, which may be another model's. */

@@ -3,7 +3,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { wholeFromDigits } from "../../../base/text/typed-number.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { cutText } from "../../json/truncate-strings.ts";
+import { cutText } from "../../json/parse-body.ts";
 import { imageCountNames, imageSizeNames } from "../../names/governed-names.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import type { FormFile, MeteredModel, PricedNames } from "../route.ts";

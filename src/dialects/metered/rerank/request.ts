@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { cutText } from "../../json/truncate-strings.ts";
+import { cutText } from "../../json/parse-body.ts";
 import { anyObject, modelName, optional } from "../../schema/fields.ts";
 import type { RouteBody } from "../route.ts";
 

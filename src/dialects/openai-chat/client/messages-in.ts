@@ -11,8 +11,7 @@ import type {
   ToolKind,
 } from "../../ir/ir.ts";
 import { isZero, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { readCallSignature } from "../call-signature.ts";
-import { customPart } from "../custom-part.ts";
+import { customPart, readCallSignature } from "../tool-call.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 

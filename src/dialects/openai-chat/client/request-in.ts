@@ -23,7 +23,7 @@ import { readIdentity } from "../../openai/request-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { readHosted, readSearch, searchName } from "../../tools/web-search.ts";
-import { customPart } from "../custom-part.ts";
+import { customPart } from "../tool-call.ts";
 import { cacheOf } from "./content-in.ts";
 import { functionFields, requestFields } from "./fields.ts";
 import { readMessages } from "./messages-in.ts";

@@ -4,8 +4,8 @@ import type { WriterContext } from "../../contract/client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
+import { addSignature, signatureFor } from "../tool-call.ts";
 
 export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   return {

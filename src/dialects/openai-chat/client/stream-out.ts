@@ -7,9 +7,9 @@ import { chatAnnotations } from "../../openai/citations.ts";
 import { openAiErrors } from "../../openai/error-format.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
-import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
 import { wantsUsage } from "../provider/usage-in.ts";
+import { addSignature, signatureFor } from "../tool-call.ts";
 import { writeUsage } from "./response-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectsOf } from "../../json/json-fields.ts";
 import { isReasoningEnvelope } from "../../reasoning/reasoning-envelope.ts";
-import { signatureIn } from "../call-signature.ts";
+import { signatureIn } from "../tool-call.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {

@@ -13,9 +13,8 @@ import {
 import { readCitations } from "../../openai/citations.ts";
 import { IdCollector } from "../../provider-response/id-collector.ts";
 import { encryptedCharsPerImage } from "../../provider-response/produced.ts";
-import { dataOf } from "../../sse/data-field.ts";
-import { signatureIn } from "../call-signature.ts";
-import { customPart } from "../custom-part.ts";
+import { dataOf } from "../../sse/event.ts";
+import { customPart, signatureIn } from "../tool-call.ts";
 
 /** Reads fields that chat providers name differently, in messages and deltas alike. */
 

@@ -16,7 +16,7 @@ import { anySignature, isOwnSignature, signaturesOf } from "../../reasoning/goog
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { flattenContent, markError } from "../../target/flatten-content.ts";
 import { modelName, wantsCallSignatures } from "../../target/model-traits.ts";
-import { addSignature } from "../call-signature.ts";
+import { addSignature } from "../tool-call.ts";
 import { writeContent } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf, objectsOf } from "../../json/json-fields.ts";
-import { hasSignature, isCompacted, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { hasSignature, isCompacted, isForeignReasoning } from "../../reasoning/reasoning-envelope.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import { assert } from "../../../base/assert.ts";
-import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../base/loop/pacer.ts";
 import { failureOf } from "./failure.ts";
 
 export interface LaneOptions<Item, Answer> {

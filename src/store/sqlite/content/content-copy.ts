@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { copyDatabase } from "../files/backup.ts";
+import { contentFile } from "../files/folder.ts";
 import { openSqliteContent } from "./content-database.ts";
-import { contentFile } from "./content-file.ts";
 
 const columns = "id, at_ms, key_id, owner, model, outcome, body";
 

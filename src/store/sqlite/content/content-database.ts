@@ -7,8 +7,8 @@ import { Parameters, query } from "../../query.ts";
 import { StoreError } from "../../store.ts";
 import { contentReads, contentWhere, type IdCondition } from "../../tables/content-table.ts";
 import { codeOf, isCorrupt, readPragma } from "../connection.ts";
+import { contentFile } from "../files/folder.ts";
 import { notDurable, perform, sqliteQueries } from "../queries.ts";
-import { contentFile } from "./content-file.ts";
 import schema from "./schema.sql" with { type: "text" };
 
 /** The letters SLUT, for the turns of a conversation; the ledger has SLUC. */

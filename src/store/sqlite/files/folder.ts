@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import { syncFile } from "./backup.ts";
@@ -31,10 +31,7 @@ export function dataFolder(dir: string): DataFolder {
   };
 }
 
-/**
- * Creates the folder, readable by the owner only. SQLite gives its other files the permissions, and the owner, of the
- * database.
- */
+/** The names in a folder; none where it does not exist. */
 export function namesIn(dir: string, stat: typeof statSync = statSync): string[] {
   return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
@@ -54,4 +51,15 @@ export function createFolder({ dir, databaseFile }: DataFolder): void {
 export function createFile(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   chownToFolderOwner(file);
+}
+
+/** Deletes the totals for reports, for instance because another ledger takes the place of this one. They are computed again. */
+export function removeReports({ reportsFile }: Pick<DataFolder, "reportsFile">): void {
+  // The log first, so that no later file gets it.
+  for (const suffix of ["-wal", "-shm", ""]) rmSync(reportsFile + suffix, { force: true });
+}
+
+/** Next to the ledger, and not part of its backups. */
+export function contentFile(dir: string): string {
+  return join(dir, "content.db");
 }

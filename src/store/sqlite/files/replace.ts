@@ -6,8 +6,7 @@ import { systemCode } from "../../../base/system/system-code.ts";
 import { codeOf, isBusy, patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { createBackupFolder } from "./backup-folder.ts";
-import type { DataFolder } from "./folder.ts";
-import { removeReports } from "./remove-reports.ts";
+import { type DataFolder, removeReports } from "./folder.ts";
 
 const timeoutMs = 10_000;
 

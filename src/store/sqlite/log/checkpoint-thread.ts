@@ -2,8 +2,7 @@ import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import { serveRequests } from "../../../base/threads/worker-thread.ts";
 import { openConnection, readPragma } from "../connection.ts";
-import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
-import { checkpoint } from "./log-state.ts";
+import { type CheckpointStep, checkpoint, type LogState } from "./checkpointer.ts";
 
 /** Entry point of the checkpoint thread. Waiting may block here, because nothing else runs on this thread. */
 const busyTimeoutMs = 250;

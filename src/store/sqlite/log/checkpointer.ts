@@ -1,8 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
 import { ThreadError, WorkerThread } from "../../../base/threads/worker-thread.ts";
-import type { CheckpointStep, LogState } from "./checkpoint-messages.ts";
-import { checkpoint } from "./log-state.ts";
 import type { LogSync } from "./log-sync.ts";
 
 const source = threadSource("store/sqlite/log/checkpoint-thread.ts");
@@ -100,4 +98,37 @@ export class Checkpointer {
     this.#restarting = restarted.then(end, end);
     return restarted;
   }
+}
+
+/** A request to the checkpoint thread, which replies with the current state of the log. */
+export type CheckpointStep =
+  | { readonly kind: "open"; readonly file: string }
+  /** Copies the log into the database. Others may write meanwhile. */
+  | { readonly kind: "copy" }
+  /** Copies what was written meanwhile and restarts the log. Nothing else should write. */
+  | { readonly kind: "restart" }
+  | { readonly kind: "close" };
+
+/** In frames: one page each. */
+export interface LogState {
+  readonly frames: number;
+  readonly copied: number;
+}
+
+interface CheckpointRow {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/**
+ * `NOOP` only reads the state (3 µs). `PASSIVE` copies what no reader needs, without waiting. `TRUNCATE` needs
+ * exclusive use of the log.
+ */
+type Mode = "NOOP" | "PASSIVE" | "TRUNCATE";
+
+/** Copies the log into the database as far as the mode allows, and returns the progress. */
+export function checkpoint(database: Database, mode: Mode): LogState & { readonly isBusy: boolean } {
+  const row = database.query<CheckpointRow, []>(`PRAGMA wal_checkpoint(${mode})`).get();
+  return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0, isBusy: row?.busy === 1 };
 }

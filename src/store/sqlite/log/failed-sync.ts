@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { StoreError } from "../../store.ts";
 import type { DataFolder } from "../files/folder.ts";
-import { checkpoint } from "./log-state.ts";
+import { checkpoint } from "./checkpointer.ts";
 
 const lockTimeoutMs = 10_000;
 const pauseMs = 20;

@@ -1,5 +1,5 @@
 import type { SQLQueryBindings } from "bun:sqlite";
-import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../base/loop/pacer.ts";
 import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
 import { WorkerThread } from "../../../base/threads/worker-thread.ts";
 import type { Parameter, Work } from "../../query.ts";

@@ -1,16 +1,15 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { periodStart } from "../../../base/money/period.ts";
+import { utcDay } from "../../../base/clock.ts";
+import { totalInput } from "../../../base/usage/usage.ts";
 import { query, type Work } from "../../query.ts";
-import type { ChargeEntry } from "../../records.ts";
+import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { raiseRevision } from "../../tables/revision.ts";
-import { laterUsed } from "../later-used.ts";
 import { sqliteStatements } from "../own-statements.ts";
-import { perform, sqliteText } from "../queries.ts";
+import { perform } from "../queries.ts";
 import { otherAccount, type WrittenKey } from "./entry-writer.ts";
-import { ValueCapWriter } from "./value-cap-writer.ts";
 
-interface Delta {
+interface AccountDelta {
   /** The key that charged last; the account may have more. */
   readonly key: WrittenKey;
   readonly periodStartMs: number;
@@ -24,7 +23,7 @@ interface Delta {
  * request. Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
-  #byAccount = new Map<number, Delta>();
+  #byAccount = new Map<number, AccountDelta>();
   readonly #database: Database;
   readonly #update: Statement;
 
@@ -51,25 +50,25 @@ export class AccountDeltas {
   }
 
   /** A delta belongs to one period. If a batch spans two, the earlier one is written at once. */
-  #deltaOf(key: WrittenKey, charge: ChargeEntry): Delta {
+  #deltaOf(key: WrittenKey, charge: ChargeEntry): AccountDelta {
     const { periodStartMs, atMs } = charge;
     const known = this.#byAccount.get(key.accountNo);
     if (known !== undefined) {
       if (known.periodStartMs === periodStartMs) return known;
       this.#apply(known);
     }
-    const delta: Delta = { key, periodStartMs, atMs, countedAtMs: 0, charged: 0 };
+    const delta: AccountDelta = { key, periodStartMs, atMs, countedAtMs: 0, charged: 0 };
     this.#byAccount.set(key.accountNo, delta);
     return delta;
   }
 
-  #apply(delta: Delta): void {
+  #apply(delta: AccountDelta): void {
     if (this.#tryUpdate(delta)) return;
     perform(this.#database, makeUp(delta.key, delta.charged, delta.atMs));
     assert(this.#tryUpdate(delta), "an account that was just made up must accept its charge");
   }
 
-  #tryUpdate(delta: Delta): boolean {
+  #tryUpdate(delta: AccountDelta): boolean {
     const { changes } = this.#update.run(
       delta.charged,
       delta.periodStartMs,
@@ -112,53 +111,71 @@ UPDATE accounts SET
   counted_at_ms = max(counted_at_ms, ?3)
 WHERE no = ?4 AND posted - ?1 >= floor`;
 
-/**
- * Counts charges against the caps that apply to them. It reads the caps from the database in the batch's transaction,
- * so a cap that an operator just created counts charges that the gateway decided before it knew of it.
- */
-export class CapWriter {
-  readonly #any: Statement<{ any: number; revision: number }, []>;
-  readonly #count: Statement;
-  readonly #values: ValueCapWriter;
-  #hasCaps = false;
+interface KeyDelta {
+  readonly keyNo: number;
+  readonly day: number;
+  spent: number;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  lastCostNano: number | null;
+}
+
+/** Adds up what a batch changes in the totals of each key, so that each key is updated once per batch. */
+export class KeySums {
+  readonly #byKey = new Map<number, KeyDelta>();
+  readonly #update: Statement;
 
   constructor(database: Database) {
-    this.#any = database.query("SELECT EXISTS (SELECT 1 FROM caps) AS any, revision FROM state");
-    this.#count = database.query(countCharge);
-    this.#values = new ValueCapWriter(database);
+    this.#update = database.query(updateKey);
   }
 
-  /** Call before the first charge of a batch. */
-  begin(): void {
-    const found = this.#any.get();
-    assert(found !== null, "the state has one row");
-    this.#hasCaps = found.any === 1;
-    this.#values.begin(found.revision);
+  add(keyNo: number, { charged, atMs }: ChargeEntry, record: UsageRecord | null): void {
+    const delta = this.#deltaOf(keyNo, utcDay(atMs), charged);
+    delta.spent += charged;
+    if (record === null) return;
+    delta.requests += 1;
+    delta.inputTokens += totalInput(record.usage);
+    delta.outputTokens += record.usage.outputTokens;
+    delta.lastCostNano = record.costNano;
   }
 
-  add(key: WrittenKey, charge: ChargeEntry): void {
-    this.#values.add(key, charge);
-    if (!this.#hasCaps) return;
-    const { model, labels, charged, countedAtMs } = charge;
-    const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, countedAtMs));
-    this.#count.run(key.no, key.accountNo, model, charged, ...starts, labels);
-  }
-
-  /** Must run inside the batch's transaction, after its charges. */
+  /** Must run inside the batch's transaction. */
   write(): void {
-    this.#values.write();
+    for (const delta of this.#byKey.values()) this.#apply(delta);
+    this.forget();
   }
 
   /** Call it after a rollback. */
   forget(): void {
-    this.#values.forget();
+    this.#byKey.clear();
+  }
+
+  /** A delta belongs to one day. Another day, or a sum that a double cannot hold exactly, is written at once. */
+  #deltaOf(keyNo: number, day: number, charged: number): KeyDelta {
+    const known = this.#byKey.get(keyNo);
+    if (known !== undefined) {
+      if (known.day === day && Number.isSafeInteger(known.spent + charged)) return known;
+      this.#apply(known);
+    }
+    const delta = { keyNo, day, spent: 0, requests: 0, inputTokens: 0, outputTokens: 0, lastCostNano: null };
+    this.#byKey.set(keyNo, delta);
+    return delta;
+  }
+
+  #apply({ keyNo, day, spent, requests, inputTokens, outputTokens, lastCostNano }: KeyDelta): void {
+    this.#update.run(keyNo, day, spent, requests, inputTokens, outputTokens, lastCostNano);
   }
 }
 
-const start = "(CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END)";
+/** A day that begins takes what a clock that was ahead has spent on it before. */
+const updateKey = `
+UPDATE key_sums SET day = max(day, ?2), day_spend = iif(?2 > day, ${laterUsed("later_spend", "= ?2")}, day_spend) + iif(?2 >= day, ?3, 0), spent = spent + ?3,
+  requests = requests + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
+  last_cost_nano = coalesce(?7, last_cost_nano)
+WHERE key_no = ?1`;
 
-const countCharge = sqliteText(`
-UPDATE caps SET
-  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
-  period_start_ms = max(period_start_ms, ${start})
-WHERE (key_no = ?1 OR account_no = ?2) AND (sluice_covers(models, ?3) OR sluice_covers(models, ?8 ->> 'fallback_from'))`);
+/** Amounts used in later periods, or days: an expression over a column of `{ at, used }`. */
+export function laterUsed(column: string, condition: string): string {
+  return `(SELECT coalesce(sum(value ->> 'used'), 0) FROM json_each(${column}) WHERE value ->> 'at' ${condition})`;
+}

@@ -18,11 +18,17 @@ import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { failureReason } from "../problems.ts";
 import { bindable, perform, sqliteText } from "../queries.ts";
-import { AccountDeltas, CapWriter } from "./account-deltas.ts";
-import { AttemptWriter, rowAttempt } from "./attempt-writer.ts";
-import { EntryWriter, otherAccount, RatesWriter, type WrittenKey } from "./entry-writer.ts";
-import { KeySums } from "./key-sums.ts";
-import { OutcomeWriter } from "./outcome-writer.ts";
+import { AccountDeltas, KeySums } from "./account-deltas.ts";
+import { CapWriter } from "./cap-writer.ts";
+import {
+  AttemptWriter,
+  EntryWriter,
+  OutcomeWriter,
+  otherAccount,
+  RatesWriter,
+  rowAttempt,
+  type WrittenKey,
+} from "./entry-writer.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
 /** Makes batches durable and keeps the log short. */

@@ -1,10 +1,11 @@
 import type { Database, Statement } from "bun:sqlite";
+import { assert } from "../../../base/assert.ts";
 import { coversModel } from "../../../base/models/model-pattern.ts";
 import { periodStart } from "../../../base/money/period.ts";
 import { type LabelColumn, uncounted } from "../../../base/requests/labels.ts";
 import type { CapLimit, ChargeEntry } from "../../records.ts";
-import { laterUsed } from "../later-used.ts";
 import { sqliteText } from "../queries.ts";
+import { laterUsed } from "./account-deltas.ts";
 import type { WrittenKey } from "./entry-writer.ts";
 
 interface CapRow {
@@ -30,7 +31,7 @@ interface ValueDelta {
  * Adds up what a batch's charges change on each value of the caps by value. The caps are read again in the batch's transaction
  * whenever an operator has changed something, so a cap that was just created counts charges that the gateway decided before it knew of it.
  */
-export class ValueCapWriter {
+class ValueCapWriter {
   readonly #select: Statement<CapRow, []>;
   readonly #add: Statement;
   readonly #turn: Statement;
@@ -125,3 +126,54 @@ ON CONFLICT (cap_no, value) DO UPDATE SET
   used = CASE WHEN excluded.period_start_ms = period_start_ms THEN used + ?4
     WHEN excluded.period_start_ms > period_start_ms THEN ?4 + ${laterUsed("later_used", ">= excluded.period_start_ms")} ELSE used END,
   period_start_ms = max(period_start_ms, excluded.period_start_ms)`);
+
+/**
+ * Counts charges against the caps that apply to them. It reads the caps from the database in the batch's transaction,
+ * so a cap that an operator just created counts charges that the gateway decided before it knew of it.
+ */
+export class CapWriter {
+  readonly #any: Statement<{ any: number; revision: number }, []>;
+  readonly #count: Statement;
+  readonly #values: ValueCapWriter;
+  #hasCaps = false;
+
+  constructor(database: Database) {
+    this.#any = database.query("SELECT EXISTS (SELECT 1 FROM caps) AS any, revision FROM state");
+    this.#count = database.query(countCharge);
+    this.#values = new ValueCapWriter(database);
+  }
+
+  /** Call before the first charge of a batch. */
+  begin(): void {
+    const found = this.#any.get();
+    assert(found !== null, "the state has one row");
+    this.#hasCaps = found.any === 1;
+    this.#values.begin(found.revision);
+  }
+
+  add(key: WrittenKey, charge: ChargeEntry): void {
+    this.#values.add(key, charge);
+    if (!this.#hasCaps) return;
+    const { model, labels, charged, countedAtMs } = charge;
+    const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, countedAtMs));
+    this.#count.run(key.no, key.accountNo, model, charged, ...starts, labels);
+  }
+
+  /** Must run inside the batch's transaction, after its charges. */
+  write(): void {
+    this.#values.write();
+  }
+
+  /** Call it after a rollback. */
+  forget(): void {
+    this.#values.forget();
+  }
+}
+
+const start = "(CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END)";
+
+const countCharge = sqliteText(`
+UPDATE caps SET
+  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
+  period_start_ms = max(period_start_ms, ${start})
+WHERE (key_no = ?1 OR account_no = ?2) AND (sluice_covers(models, ?3) OR sluice_covers(models, ?8 ->> 'fallback_from'))`);

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { WriterContext } from "../contract/client-dialect.ts";
 import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
-import { objectOf, stringOf } from "../json/json-fields.ts";
+import { isZero, nonEmpty, objectOf, stringOf } from "../json/json-fields.ts";
 import { isReasoningEnvelope, unwrapReasoning, wrapSignature } from "../reasoning/reasoning-envelope.ts";
 
 /** Google's extension of chat: a tool call has Gemini's signature in `extra_content.google.thought_signature`. */
@@ -31,4 +31,16 @@ export function readCallSignature(call: JsonObject): IrReasoning[] {
   }
   const reasoning = unwrapReasoning(signature, "");
   return reasoning === null ? [] : [{ ...reasoning, parts: [] }];
+}
+
+/**
+ * The custom tool in a call, a fragment of one or a choice; null if it is about a function. Servers in Go write both,
+ * with empty values in the unused one, so the one with a name counts, or else the one that is not empty.
+ */
+export function customPart(part: JsonObject): JsonObject | null {
+  const custom = objectOf(part["custom"]);
+  const called = objectOf(part["function"]);
+  if (custom === null || called === null) return custom;
+  if (isZero(called)) return isZero(custom) && part["type"] !== "custom" ? null : custom;
+  return nonEmpty(called["name"]) !== null || isZero(custom) ? null : custom;
 }

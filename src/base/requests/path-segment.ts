@@ -1,7 +1,0 @@
-/** Characters that a second decoding would change, and that other software treats as a separator, an end or a dot segment. */
-const oddCharacters = /[\p{Cc}\p{Cs}/\\?#%\ufffd]/u;
-
-/** Whether a segment of a path means the same to every reader. Takes one that has been decoded once. */
-export function isPlainSegment(segment: string): boolean {
-  return segment !== "." && segment !== ".." && !oddCharacters.test(segment);
-}
