@@ -1,9 +1,13 @@
 import { GatewayError } from "../../base/errors.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { FileRecord, FileRecords } from "../../store/store.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 
 /** All parts but the last have this length, so that any byte is found without reading those before it. */
 const partBytes = 256 * 1024;
+
+/** Parts are written one per event-loop iteration, whoever uploads them. */
+const partPacer = new LoopPacer();
 
 export interface InputFiles {
   readonly records: FileRecords;
@@ -57,6 +61,8 @@ export class InputWriter {
 
   async #writePart(): Promise<void> {
     const { records, key } = this.#files;
+    // A part takes some milliseconds, and those of other uploads were durable with the same sync.
+    await partPacer.wait();
     const name = partName(this.#id, this.#parts);
     const body = Buffer.concat([...bodyPieces(name, this.#waiting, key)]);
     this.#waiting = [];

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { expiresAfter } from "../../dialects/openai/batch-request.ts";
 import type { FileKind, FileRecord } from "../../store/store.ts";
@@ -156,11 +157,7 @@ async function listFiles(gateway: Gateway, exchange: Exchange): Promise<Response
     nowMs: Math.floor(gateway.clock.wallMs()),
   });
   if (page === null) throw invalidRequest("`after` is not one of your files.", "after");
-  return listResponse(
-    exchange,
-    page.map((each) => shown(call, each)),
-    limit,
-  );
+  return listResponse(exchange, await mapInTurns(page, (each) => shown(call, each)), limit);
 }
 
 /** `limit` of a list. */

@@ -7,10 +7,12 @@ export interface Durability {
   /** Throws if nothing may be committed any more. */
   check(): void;
   sync(): Promise<void>;
+  /** Changes wait for this. */
+  readonly restarting: Promise<void> | null;
 }
 
 /** For data that a power cut may lose, as long as it stays consistent. */
-export const notDurable: Durability = { check: () => {}, sync: async () => {} };
+export const notDurable: Durability = { check: () => {}, sync: async () => {}, restarting: null };
 
 export function sqliteQueries(database: Database, timeoutMs: number, durability: Durability): Queries {
   const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
@@ -18,6 +20,7 @@ export function sqliteQueries(database: Database, timeoutMs: number, durability:
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     patiently(timeoutMs, () => rowsOf<Row>(database, text, parameters));
   const durably = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    while (durability.restarting !== null) await durability.restarting;
     durability.check();
     const result = await run();
     // Sync even if nothing changed: the result may rest on a commit that is not durable yet.

@@ -28,7 +28,7 @@ import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { failedSyncProblem } from "./problems.ts";
-import { perform, sqliteQueries, sqliteText } from "./queries.ts";
+import { type Durability, perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
@@ -47,6 +47,20 @@ export interface StoreParts extends FilesParts {
   readonly onClose: () => void;
 }
 
+/** Changes outside the journal keep the log short, too: a client's file may be larger than all charges of a day. */
+function durabilityOf({ log, checkpoints }: Pick<StoreParts, "log" | "checkpoints">): Durability {
+  return {
+    check: () => log.check(),
+    sync() {
+      checkpoints?.onCommit();
+      return log.sync();
+    },
+    get restarting() {
+      return checkpoints?.restarting ?? null;
+    },
+  };
+}
+
 /** Deleting these takes a few milliseconds. */
 const maxPrunedParts = 16;
 
@@ -54,7 +68,7 @@ export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
   const { database, timeoutMs, journal, log, checkpoints, reports, watched, stats } = parts;
-  const queries = sqliteQueries(database, timeoutMs, log);
+  const queries = sqliteQueries(database, timeoutMs, durabilityOf(parts));
   const { read, changeTogether } = queries;
   const files = sqliteFiles(parts);
   const unwritten = () => journal?.unwritten ?? [];

@@ -107,7 +107,7 @@ async function deleteHidden(change: Queries["change"], id: string): Promise<void
   await change("DELETE FROM files WHERE id = $1::text", [id]);
 }
 
-const partsAtOnce = 16;
+const partsAtOnce = 4;
 
 const isUsed = "EXISTS (SELECT 1 FROM batches b WHERE b.file_id = files.id AND b.ended_at_ms IS NULL)";
 

@@ -42,6 +42,21 @@ test("the log is copied into the database and begins again, while charges go on"
   await store.close();
 }, 60_000);
 
+test("the log of a long upload is copied meanwhile, although nothing is charged", async () => {
+  using folder = temporaryFolder();
+  const { store, look } = await openWithKey(folder.dir);
+  const body = new Uint8Array(256 * 1024);
+  let most = 0;
+  for (let part = 0; part < 100; part += 1) {
+    await store.uploads.addPart("file-1", part, body);
+    most = Math.max(most, framesOf(look));
+  }
+  // All parts are 6,500 frames.
+  expect(most).toBeLessThan(2_000);
+  look.close();
+  await store.close();
+}, 60_000);
+
 test("a reader keeps the log from beginning again; charges go on, and when it has ended the log begins again", async () => {
   using folder = temporaryFolder();
   const { store, keyId, look } = await openWithKey(folder.dir);
