@@ -41,6 +41,8 @@ export interface RetriedCreation {
 
 /** What clients have uploaded for batches, and what they are shown of their results. */
 export interface FileRecords {
+  /** Free bytes of the disk; null for a database that manages its own space. */
+  freeBytes(): number | null;
   /** Its parts follow, then `complete`. */
   begin(file: FileRecord): Promise<void>;
   addPart(id: string, sequence: number, body: Uint8Array): Promise<void>;

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { BatchClient } from "../gateway/batches/batch-world.ts";
 import { cutBefore, heldBefore, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
@@ -193,6 +194,24 @@ test.skipIf(!canMountSmallDisk)(
     expect(after.used).toBeGreaterThan(before.used);
     expect(after.reserved).toBe(0);
     expect((await sluice.run("ledger", "audit")).code).toBe(0);
+  },
+  60_000,
+);
+
+test.skipIf(!canMountSmallDisk)(
+  "uploads stop before the disk is full, leave nothing, and charges go on",
+  async () => {
+    using disk = mountSmallDisk(100);
+    const config = configFor({ url: provider.url });
+    await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk.folder, "data") } });
+    const key = await sluice.createKey();
+    const client = new BatchClient(sluice.url, { secret: key.key });
+    const { status, body } = await client.upload("x".repeat(60 * 1024 * 1024));
+    expect({ status, code: body.error.code }).toEqual({ status: 503, code: "service_unavailable" });
+    expect((await client.call<{ data: unknown[] }>("GET", "/files")).body.data).toEqual([]);
+    expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
+    using database = new Database(join(disk.folder, "data", "sluice.db"), { readonly: true });
+    expect(database.query("SELECT count(*) AS parts FROM file_parts").get()).toEqual({ parts: 0 });
   },
   60_000,
 );

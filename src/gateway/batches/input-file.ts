@@ -1,12 +1,16 @@
 import { GatewayError } from "../../base/errors.ts";
 import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { FileRecord, FileRecords } from "../../store/store.ts";
+import { noDiskSpace } from "../exchange/describe-error.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 
 /** All parts but the last have this length, so that any byte is found without reading those before it. */
 const partBytes = 256 * 1024;
 
-/** Parts are written one per event-loop iteration, whoever uploads them. */
+/** Files must not take the disk space that charges need. */
+const freeForCharges = 64 * 1024 * 1024;
+
+/** Writes one part per event-loop iteration, also of several uploads. */
 const partPacer = new LoopPacer();
 
 export interface InputFiles {
@@ -61,8 +65,9 @@ export class InputWriter {
 
   async #writePart(): Promise<void> {
     const { records, key } = this.#files;
-    // A part takes some milliseconds, and those of other uploads were durable with the same sync.
+    // A part takes some milliseconds, and many uploads continue after the same sync.
     await partPacer.wait();
+    if ((records.freeBytes() ?? Number.POSITIVE_INFINITY) < freeForCharges) throw noDiskSpace();
     const name = partName(this.#id, this.#parts);
     const body = Buffer.concat([...bodyPieces(name, this.#waiting, key)]);
     this.#waiting = [];

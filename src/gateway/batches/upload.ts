@@ -1,4 +1,4 @@
-import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -123,7 +123,13 @@ export async function storeInput(
 }
 
 /** How many bytes the key can store. Throws if it can store none. */
-export async function roomOf({ keyId, configured }: AdmittedCall, { records }: InputFiles): Promise<number> {
+export async function roomOf(
+  { gateway, keyId, configured }: AdmittedCall,
+  { records }: InputFiles,
+): Promise<number> {
+  if (gateway.storeProblem() !== null) {
+    throw new GatewayError("service_unavailable", "The gateway cannot store files right now. Retry later.");
+  }
   const { bytesPerKey } = configured.settings.batches;
   const room = bytesPerKey - (await records.bytesOf(keyId));
   if (room > 0) return room;

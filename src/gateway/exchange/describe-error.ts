@@ -5,14 +5,21 @@ import { StoreError } from "../../store/store.ts";
 
 const maxMessageChars = 500;
 
-/** An unreachable database becomes a 503, so that the client retries. Any other error is returned unchanged. */
+/** A database that is unreachable or full becomes a 503, so that the client retries. Any other error is returned unchanged. */
 export function withoutStore(thrown: unknown): unknown {
-  if (!(thrown instanceof StoreError && thrown.reason === "unreachable")) return thrown;
+  if (!(thrown instanceof StoreError)) return thrown;
+  if (thrown.reason === "disk_full") return noDiskSpace(thrown);
+  if (thrown.reason !== "unreachable") return thrown;
   return new GatewayError(
     "service_unavailable",
     "The gateway cannot reach its database. Retry in a few seconds.",
     { retryAfterSeconds: 5, cause: thrown },
   );
+}
+
+export function noDiskSpace(cause?: unknown): GatewayError {
+  const message = "The gateway has no disk space left to store this. Retry later.";
+  return new GatewayError("service_unavailable", message, { retryAfterSeconds: 60, cause });
 }
 
 /** The error to show to the client. Anything unexpected becomes an internal error. */

@@ -112,7 +112,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     background: storedBackgrounds(database, backgroundStatements(database)),
-    uploads: storedFiles(database, storeCreation),
+    uploads: storedFiles(database, { storeCreation, freeBytes: () => null }),
     batches: storedBatches(database, { isAbandoned: goneNode("batch_lines") }, storeCreation),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),

@@ -7,12 +7,19 @@ export interface Durability {
   /** Throws if nothing may be committed any more. */
   check(): void;
   sync(): Promise<void>;
+  /** The error of a change, for its caller. */
+  explain(error: unknown): unknown;
   /** Changes wait for this. */
   readonly restarting: Promise<void> | null;
 }
 
 /** For data that a power cut may lose, as long as it stays consistent. */
-export const notDurable: Durability = { check: () => {}, sync: async () => {}, restarting: null };
+export const notDurable: Durability = {
+  check: () => {},
+  sync: async () => {},
+  explain: (error) => error,
+  restarting: null,
+};
 
 export function sqliteQueries(database: Database, timeoutMs: number, durability: Durability): Queries {
   const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
@@ -22,7 +29,9 @@ export function sqliteQueries(database: Database, timeoutMs: number, durability:
   const durably = async <Result>(run: () => Promise<Result>): Promise<Result> => {
     while (durability.restarting !== null) await durability.restarting;
     durability.check();
-    const result = await run();
+    const result = await run().catch((error) => {
+      throw durability.explain(error);
+    });
     // Sync even if nothing changed: the result may rest on a commit that is not durable yet.
     await durability.sync();
     return result;

@@ -22,6 +22,7 @@ import { storedPush } from "../tables/feed-push.ts";
 import { storedFiles } from "../tables/file-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { allValueTotals, valueTotalsOf } from "../tables/value-cap-table.ts";
+import { diskFullError, isFull } from "./files/full-disk.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
 import type { Checkpointer } from "./log/checkpointer.ts";
@@ -48,8 +49,13 @@ export interface StoreParts extends FilesParts {
 }
 
 /** Changes outside the journal keep the log short, too: a client's file may be larger than all charges of a day. */
-function durabilityOf({ log, checkpoints }: Pick<StoreParts, "log" | "checkpoints">): Durability {
+function durabilityOf({
+  log,
+  checkpoints,
+  dir,
+}: Pick<StoreParts, "log" | "checkpoints" | "dir">): Durability {
   return {
+    explain: (error) => (isFull(error, dir) ? diskFullError(dir) : error),
     check: () => log.check(),
     sync() {
       checkpoints?.onCommit();
@@ -67,7 +73,7 @@ const maxPrunedParts = 16;
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
-  const { database, timeoutMs, journal, log, checkpoints, reports, watched, stats } = parts;
+  const { database, dir, timeoutMs, journal, log, checkpoints, reports, watched, stats } = parts;
   const queries = sqliteQueries(database, timeoutMs, durabilityOf(parts));
   const { read, changeTogether } = queries;
   const files = sqliteFiles(parts);
@@ -81,7 +87,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     return newest?.id ?? 0;
   };
   // Entries are numbered one by one and never deleted.
-  const sizes = async () => ({ ...folderSizes(parts.dir), entries: await newestId() });
+  const sizes = async () => ({ ...folderSizes(dir), entries: await newestId() });
   /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
   const durably = async <Result>(reading: Promise<Result>) => {
     const result = await reading;
@@ -112,7 +118,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       // There is one process at a time.
       isAbandoned: "1 = 1",
     }),
-    uploads: storedFiles(queries, storeCreation),
+    uploads: storedFiles(queries, { storeCreation, freeBytes: () => folderSizes(dir).diskFreeBytes }),
     batches: storedBatches(queries, { isAbandoned: "1 = 1" }, storeCreation),
 
     get healthy() {

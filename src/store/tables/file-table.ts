@@ -4,11 +4,18 @@ import { type Queries, query } from "../query.ts";
 import { isOwned } from "./owned.ts";
 import type { StoreCreation } from "./retried-creation.ts";
 
+/** What each database does in its own way. */
+interface FileStatements extends Pick<FileRecords, "freeBytes"> {
+  readonly storeCreation: StoreCreation;
+}
+
 export function storedFiles(
   { read, change, changeTogether }: Queries,
-  storeCreation: StoreCreation,
+  { storeCreation, freeBytes }: FileStatements,
 ): FileRecords {
   return {
+    freeBytes,
+
     async begin({ id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs }) {
       await change(insertFile, [id, keyId, kind, name, bytes, batchId, createdAtMs, expiresAtMs]);
     },

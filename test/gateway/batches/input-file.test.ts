@@ -11,6 +11,7 @@ class Parts {
   #now = 0;
 
   readonly records = {
+    freeBytes: () => null,
     addPart: (id: string, sequence: number, body: Uint8Array) => {
       this.stored.set(`${id} ${sequence}`, body);
       if (this.#now === 0) {
