@@ -106,7 +106,9 @@ async function planFor(
   const routed = await route(call, read, model, { dialect }, session);
   const extras = requestExtras(request, routed);
   const estimatedInput = request.estimateInput();
-  await rejectOverlongInput(model, estimatedInput.tokens, request.bytes, call.gateway.tokens.of(call.keyId));
+  await rejectOverlongInput(model, estimatedInput.tokens, request.bytes, () =>
+    call.gateway.tokens.of(call.keyId),
+  );
   return { routed, limit, extras, estimatedInput };
 }
 
@@ -153,11 +155,11 @@ export async function rejectOverlongInput(
   { contextWindow }: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: Pick<KeyCounts, "request">,
+  counter: () => Pick<KeyCounts, "request">,
 ): Promise<void> {
   if (contextWindow === null || estimatedInput <= contextWindow) return;
   // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
-  const counted = Math.min(await tokens.request(bytes), estimatedInput);
+  const counted = Math.min(await counter().request(bytes), estimatedInput);
   if (counted <= contextWindow * clearlyOver) return;
   throw new GatewayError(
     "context_length_exceeded",

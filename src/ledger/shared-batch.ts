@@ -20,7 +20,7 @@ import {
   type OpenedHold,
   superseded,
 } from "../store/shared-batch.ts";
-import { quantitiesOf } from "../store/stored-columns.ts";
+import { quantitiesOf } from "../store/written-rows.ts";
 import type { Account, SettleParts } from "./account.ts";
 import { BatchFunds } from "./batch-funds.ts";
 import { settleItem } from "./hold.ts";

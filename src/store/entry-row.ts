@@ -1,7 +1,7 @@
 import type { FeedEntry } from "./feed-records.ts";
 import type { Entry } from "./records.ts";
 import type { AuditedEntry } from "./store.ts";
-import { quantitiesOf } from "./stored-columns.ts";
+import { quantitiesOf } from "./written-rows.ts";
 
 /** An entry as a database returns it. */
 export interface EntryRow extends Omit<Entry, "quantities"> {

@@ -1,6 +1,6 @@
+import { citing } from "../../src/dialects/ir/blocks.ts";
 import { EventCollector } from "../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrBlockHead, IrEvent, IrResponse } from "../../src/dialects/ir/ir.ts";
-import { citing } from "../../src/dialects/ir/response-parts.ts";
 
 /** What the events of a whole answer say. */
 export function collected(events: readonly IrEvent[]): IrResponse {

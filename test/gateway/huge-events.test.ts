@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { maxParsedValues } from "../../src/dialects/json/json-bytes.ts";
-import { answerIn } from "../../src/dialects/provider-response/read-event.ts";
+import { answerIn } from "../../src/dialects/provider-response/stream-reader.ts";
 import { providerDialect, providerDialectNames } from "../../src/dialects/registry.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { type Answer, sse } from "../support/answers.ts";

@@ -28,31 +28,31 @@ describe("input for a window of 1000 tokens", () => {
 
   test("is not even counted if its estimate fits exactly", async () => {
     const { asked, tokens } = counting(5000);
-    expect(await rejectOverlongInput(model, 1000, bytes, tokens)).toBeUndefined();
+    expect(await rejectOverlongInput(model, 1000, bytes, () => tokens)).toBeUndefined();
     expect(asked).toHaveLength(0);
   });
 
   test("is counted if its estimate is one over", async () => {
     const { asked, tokens } = counting(1000);
-    await rejectOverlongInput(model, 1001, bytes, tokens);
+    await rejectOverlongInput(model, 1001, bytes, () => tokens);
     expect(asked).toEqual([bytes]);
   });
 
   test("is left to the provider up to a tenth over it, and refused one above that", async () => {
-    await rejectOverlongInput(model, 9000, bytes, counting(1100).tokens);
-    const refused = rejectOverlongInput(model, 9000, bytes, counting(1101).tokens);
+    await rejectOverlongInput(model, 9000, bytes, () => counting(1100).tokens);
+    const refused = rejectOverlongInput(model, 9000, bytes, () => counting(1101).tokens);
     expect(await refused?.catch(String)).toContain("prompt is too long: 1101 tokens > 1000 maximum");
   });
 
   test("is refused by the smaller of the count and the estimate", async () => {
-    expect(await rejectOverlongInput(model, 1050, bytes, counting(9000).tokens)).toBeUndefined();
-    const refused = rejectOverlongInput(model, 1200, bytes, counting(9000).tokens);
+    expect(await rejectOverlongInput(model, 1050, bytes, () => counting(9000).tokens)).toBeUndefined();
+    const refused = rejectOverlongInput(model, 1200, bytes, () => counting(9000).tokens);
     expect(await refused?.catch(String)).toContain("prompt is too long: 1200 tokens > 1000 maximum");
   });
 
   test("has no limit where the window is not known", async () => {
     const unknown = { contextWindow: null } as ModelSettings;
-    expect(await rejectOverlongInput(unknown, 1e9, bytes, counting(1e9).tokens)).toBeUndefined();
+    expect(await rejectOverlongInput(unknown, 1e9, bytes, () => counting(1e9).tokens)).toBeUndefined();
   });
 });
 

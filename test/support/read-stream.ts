@@ -1,7 +1,10 @@
 import type { IrEvent } from "../../src/dialects/ir/ir.ts";
-import { answerIn, type ReadEvent } from "../../src/dialects/provider-response/read-event.ts";
 import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
-import type { StreamReader } from "../../src/dialects/provider-response/stream-reader.ts";
+import {
+  answerIn,
+  type ReadEvent,
+  type StreamReader,
+} from "../../src/dialects/provider-response/stream-reader.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 
 /** What a reader finds in a stream that comes in these pieces, event by event; at the end of the body, too, if that is reached. */

@@ -1,7 +1,7 @@
 import { tableOf } from "../../base/collections/table.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { unknownFinish } from "../ir/blocks.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
-import { unknownFinish } from "../ir/response-parts.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 
 const reasons = tableOf<FinishReason>({

@@ -9,8 +9,7 @@ import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { bodyNames } from "./client/body-names.ts";
 import { anthropicErrors } from "./client/error-format.ts";
 import { requestFields } from "./client/fields.ts";
-import { defaultMaxTokens, limitOutput } from "./client/output-limit.ts";
-import { readRequest, readUser } from "./client/request-in.ts";
+import { defaultMaxTokens, limitOutput, readRequest, readUser } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import {
   countTokensRequest,

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
+import { citing } from "./blocks.ts";
 import type {
   IrAssistantBlock,
   IrBlockHead,
@@ -9,7 +10,6 @@ import type {
   IrResponse,
   ReasoningSignature,
 } from "./ir.ts";
-import { citing } from "./response-parts.ts";
 
 interface Growing {
   readonly head: IrBlockHead;

@@ -1,7 +1,7 @@
 import { tableOf } from "../../base/collections/table.ts";
 import type { Json } from "../../base/json.ts";
+import { unknownFinish } from "../ir/blocks.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
-import { unknownFinish } from "../ir/response-parts.ts";
 
 /** OpenAI's reasons, and what compatible servers call the same, in lower case. */
 const reasons = tableOf<FinishReason | "failure">({

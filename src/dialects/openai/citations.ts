@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import { spanWithin } from "../ir/blocks.ts";
 import type { IrCitation, IrSpan } from "../ir/ir.ts";
-import { spanWithin } from "../ir/response-parts.ts";
 import { numberOf, objectOf, objectsOf, stringOf } from "../json/json-fields.ts";
 
 const urlCitation = "url_citation";

@@ -86,3 +86,9 @@ export const cacheBreakpoint = { prompt_cache_breakpoint: { mode: "explicit" } }
 export function limitBreakpoints(written: readonly Json[], request: IrRequest, dropped: DroppedFields): void {
   if (limitMarks(written, "prompt_cache_breakpoint") < countMarks(request)) dropped.addNamed("cacheMark");
 }
+
+/** What requests of OpenAI's two dialects have in common. */
+export const sharedTop: readonly string[] = [
+  ...["model", "stream", "tools", "tool_choice", "service_tier", "store"],
+  ...["metadata", "user", "safety_identifier", "prompt_cache_key"],
+];

@@ -2,8 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { malformedResponse } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
-import { answerIn } from "./read-event.ts";
-import type { StreamReader } from "./stream-reader.ts";
+import { answerIn, type StreamReader } from "./stream-reader.ts";
 
 /**
  * Reads a non-streaming response as the equivalent events of a stream. `usage`: the usage of all of it, if the events

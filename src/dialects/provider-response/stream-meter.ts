@@ -4,7 +4,7 @@ import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { runningTotal } from "../usage/reported-usage.ts";
 import { ProducedText } from "./produced.ts";
-import { answerIn, type EndedIds, type ReadEvent } from "./read-event.ts";
+import { answerIn, type EndedIds, type ReadEvent } from "./stream-reader.ts";
 
 const noIds: readonly string[] = [];
 

@@ -6,13 +6,11 @@ import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { producedBy } from "../provider-response/produced.ts";
-import type { ReadEvent } from "../provider-response/read-event.ts";
 import { StreamMeter } from "../provider-response/stream-meter.ts";
-import type { StreamReader } from "../provider-response/stream-reader.ts";
+import type { ReadEvent, StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ClientTool } from "../tools/names.ts";
-import { EventRestorer } from "./restore-response.ts";
-import { StreamTranslator, type TranslationContext } from "./stream-translator.ts";
+import { EventRestorer, StreamTranslator, type TranslationContext } from "./stream-translator.ts";
 
 /** A request translated from one dialect to another. Made once per attempt, because the target may differ. */
 export class Translation {

@@ -20,8 +20,7 @@ import type { ClientRequest } from "../request/client-request.ts";
 import type { Generation } from "./generation.ts";
 import { boundCalls, boundsToSet, noBounds } from "./limit-tool-uses.ts";
 import { type PassingPlan, passBody, patchJob } from "./pass-body.ts";
-import { dialectToward, targetOf } from "./target.ts";
-import { translateBody, translateJob } from "./translate-body.ts";
+import { dialectToward, targetOf, translateBody, translateJob } from "./target.ts";
 
 /** The facts about a request that translating its response needs. */
 export interface ResponseContext {

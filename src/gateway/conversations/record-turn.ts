@@ -8,7 +8,7 @@ import {
   endedResponse,
   itemsAt,
 } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
+import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";

@@ -4,7 +4,7 @@ import type { Passthrough } from "../../dialects/contract/provider-dialect.ts";
 import { malformedResponse } from "../../dialects/errors/failure.ts";
 import { parseResponse } from "../../dialects/provider-response/outline.ts";
 import { writtenText } from "../../dialects/provider-response/produced.ts";
-import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
+import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
 

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import { cutText } from "../../dialects/json/parse-body.ts";
 import { itemIds } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
+import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import { keysOf, ownGroupOf } from "./item-ids.ts";
 import { type VerbatimRequest, verbatimBody } from "./turn-body.ts";

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { costNano, type Quantities, type Rates, readRates, unitOf } from "../../base/money/rates.ts";
 import { Parameters, type Query } from "../query.ts";
 import type { ComparedCosts, ComparedPrices, ComparedRates, ComparisonQuery } from "../reports.ts";
-import { quantitiesOf } from "../stored-columns.ts";
+import { quantitiesOf } from "../written-rows.ts";
 import { ofAccount, ofKey } from "./row-search.ts";
 
 type PicoUsd = Rates["picoUsd"];

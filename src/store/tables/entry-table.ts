@@ -13,7 +13,7 @@ import type {
 } from "../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
-import { quantitiesOf } from "../stored-columns.ts";
+import { quantitiesOf } from "../written-rows.ts";
 
 /** Reads the ledger: entries, their totals, and the open holds. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BlockOrder } from "../../../src/dialects/ir/block-order.ts";
+import { BlockOrder } from "../../../src/dialects/ir/blocks.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";

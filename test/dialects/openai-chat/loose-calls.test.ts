@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
-import { answerIn } from "../../../src/dialects/provider-response/read-event.ts";
+import { answerIn } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";

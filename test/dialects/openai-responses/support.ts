@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { Source, WriterContext } from "../../../src/dialects/contract/client-dialect.ts";
 import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
-import { BlockOrder } from "../../../src/dialects/ir/block-order.ts";
+import { BlockOrder } from "../../../src/dialects/ir/blocks.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
-import type { ReadEvent } from "../../../src/dialects/provider-response/read-event.ts";
-import type { StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
+import type { ReadEvent, StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { providerDialect, providerDialectNames } from "../../../src/dialects/registry.ts";
 import { isFast } from "../../support/effort.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";

@@ -3,8 +3,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
-import { answerIn } from "../../../src/dialects/provider-response/read-event.ts";
-import type { StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
+import { answerIn, type StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { meterAfter } from "../../support/read-stream.ts";
 
 const readers: readonly [string, () => StreamReader][] = [

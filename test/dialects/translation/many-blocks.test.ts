@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
-import { EventRestorer } from "../../../src/dialects/translation/restore-response.ts";
+import { EventRestorer } from "../../../src/dialects/translation/stream-translator.ts";
 
 /** How many blocks of an answer pass, and what ends it. */
 function passed(count: number): [number, string] {

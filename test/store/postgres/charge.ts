@@ -4,8 +4,7 @@ import type { PostgresClient, Query } from "../../../src/store/postgres/client.t
 import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import type { OutcomeRecord, StoredResponse } from "../../../src/store/store.ts";
-import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-columns.ts";
-import { responseRow } from "../../../src/store/written-rows.ts";
+import { quantitiesColumn, responseRow, savingsColumn } from "../../../src/store/written-rows.ts";
 import type { SettleItem } from "../fixtures.ts";
 
 /** Writes the given charges in one transaction, as if the accounts had decided them. */

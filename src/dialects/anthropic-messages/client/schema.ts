@@ -10,7 +10,7 @@ import {
   streamFlag,
   tokenCount,
 } from "../../schema/fields.ts";
-import { defaultMaxTokens } from "./output-limit.ts";
+import { defaultMaxTokens } from "./request-in.ts";
 
 /** Interface 2.8 to 2.11. https://docs.claude.com/en/api/messages */
 

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { cutShort, malformedResponse } from "../../errors/failure.ts";
+import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/blocks.ts";
 import type { IrBlockHead, IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
-import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/response-parts.ts";
 import { isZero, numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { streamedText, writtenText } from "../../provider-response/produced.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";

@@ -3,8 +3,8 @@ import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { FailedStart } from "../../contract/provider-dialect.ts";
 import { failedResponse } from "../../errors/failure.ts";
+import { unknownFinish } from "../../ir/blocks.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
-import { unknownFinish } from "../../ir/response-parts.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { usageReader } from "./usage-in.ts";
 

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { Target } from "../../contract/provider-dialect.ts";
 import { cutShort, failedResponse, malformedResponse, reportedFailure } from "../../errors/failure.ts";
+import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/blocks.ts";
 import type { IrEvent } from "../../ir/ir.ts";
-import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/response-parts.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { encryptedCharsPerImage } from "../../provider-response/produced.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";

@@ -1,5 +1,5 @@
 import type { BodyNames } from "../../contract/body-names.ts";
-import { sharedTop } from "../../openai/body-names.ts";
+import { sharedTop } from "../../openai/request-fields.ts";
 
 export const bodyNames: BodyNames = {
   top: [

@@ -1,6 +1,6 @@
 import type { Target } from "../../contract/provider-dialect.ts";
 import { malformedResponse } from "../../errors/failure.ts";
-import type { BlockEmitter, OpenBlock } from "../../ir/response-parts.ts";
+import type { BlockEmitter, OpenBlock } from "../../ir/blocks.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import type { CallFragment } from "./delta-in.ts";
 

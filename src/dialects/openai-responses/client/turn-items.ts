@@ -14,7 +14,7 @@ import {
 } from "../../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, type MemberChanges, patchMembers, removal } from "../../json/patch.ts";
-import type { EndedIds } from "../../provider-response/read-event.ts";
+import type { EndedIds } from "../../provider-response/stream-reader.ts";
 import { SseDecoder } from "../../sse/sse.ts";
 import { eventType } from "../event-type.ts";
 

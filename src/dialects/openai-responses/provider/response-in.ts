@@ -4,8 +4,7 @@ import { failedResponse, malformedResponse, reportedFailure } from "../../errors
 import type { IrEvent } from "../../ir/ir.ts";
 import { objectsOf } from "../../json/json-fields.ts";
 import { withUsage } from "../../provider-response/read-whole.ts";
-import { readFinish, readTier } from "./items-in.ts";
-import { Blocks, IncomingItem } from "./stream-items-in.ts";
+import { Blocks, IncomingItem, readFinish, readTier } from "./stream-items-in.ts";
 import { usageReader } from "./usage-in.ts";
 
 /** Reads each item separately, like a stream's final item: some servers give all of them the same id. */

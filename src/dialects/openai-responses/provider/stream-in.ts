@@ -7,10 +7,8 @@ import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { endedIds } from "../client/turn-items.ts";
 import { issuedIds } from "../stored-items.ts";
-import { EncryptedReasoning, isReadable } from "./event-in.ts";
-import { ItemTexts } from "./item-texts.ts";
-import { readFinish, readTier } from "./items-in.ts";
-import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
+import { EncryptedReasoning, ItemTexts, isReadable } from "./item-texts.ts";
+import { Blocks, type Channel, IncomingItem, readFinish, readTier } from "./stream-items-in.ts";
 import { countItem, readExtras, readUsage, usageReader } from "./usage-in.ts";
 
 /** An event, and whether null is in the place of its largest parts. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Target } from "../../../../src/dialects/contract/provider-dialect.ts";
+import { BlockEmitter } from "../../../../src/dialects/ir/blocks.ts";
 import type { IrEvent } from "../../../../src/dialects/ir/ir.ts";
-import { BlockEmitter } from "../../../../src/dialects/ir/response-parts.ts";
 import type { CallFragment } from "../../../../src/dialects/openai-chat/provider/delta-in.ts";
 import { CallAssembler } from "../../../../src/dialects/openai-chat/provider/stream-calls.ts";
 
