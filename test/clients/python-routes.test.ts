@@ -268,6 +268,50 @@ function responsesOn(model: string): readonly [string, Call][] {
   return Object.entries(calls).map(([name, call]) => [nameOf(name), call]);
 }
 
+const chatsOf = (model: string) => ({
+  model,
+  messages: [{ role: "user", content: "Hello" }],
+  max_tokens: 50,
+});
+const batchModels = speakerNames.map((dialect) => `any-on-${dialect}`);
+
+/** Lines of a batch, with a model of each provider. */
+const batchLines: Readonly<Record<string, readonly JsonObject[]>> = {
+  "/v1/chat/completions": batchModels.map(chatsOf),
+  "/v1/messages": batchModels.map(chatsOf),
+  "/v1/responses": batchModels.map((model) => ({ model, input: "Hello" })),
+  "/v1/embeddings": embeddingKinds.map(([, model]) => ({ model, input: texts })),
+};
+
+const batches: readonly [string, Call][] = [
+  ...Object.entries(batchLines).map(([endpoint, bodies]): [string, Call] => [
+    `openai: a batch of ${endpoint}`,
+    {
+      method: "openai.batch",
+      arguments: { endpoint, bodies: [...bodies] },
+      gives: {
+        ...{ status: "completed", metadata: { by: "python" }, seconds: 3600 },
+        ...{ again: true, listed: true, same: true, deleted: true },
+        counts: { total: bodies.length, completed: bodies.length, failed: 0 },
+        names: bodies.map((_, place) => `line-${place}`),
+        statuses: bodies.map(() => 200),
+      },
+    },
+  ]),
+  [
+    "anthropic: a message batch",
+    {
+      method: "anthropic.batch",
+      arguments: { models: [...batchModels, "unknown"] },
+      gives: {
+        counts: { processing: 0, succeeded: batchModels.length, errored: 1, canceled: 0, expired: 0 },
+        results: [...batchModels.map(() => "succeeded"), "errored"],
+        ...{ listed: true, deleted: "message_batch_deleted" },
+      },
+    },
+  ],
+];
+
 const groups = [
   {
     environment: largeClients.python,
@@ -275,6 +319,7 @@ const groups = [
       ...embeddings,
       ...onFrameworks("langchain.embeddings"),
       ...Object.entries(metered),
+      ...batches,
       ...speakerNames.flatMap((dialect) => responsesOn(`any-on-${dialect}`)),
     ],
   },

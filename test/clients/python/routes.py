@@ -9,6 +9,7 @@ of a stream is the list of its events, that of a page the list of all items from
 import asyncio
 import json
 import sys
+import time
 from functools import reduce
 
 import openai
@@ -72,7 +73,88 @@ def llama_index_embeddings(client, access, model, texts):
     return [*embeddings.get_text_embedding_batch(texts), embeddings.get_query_embedding(texts[0])]
 
 
+def until(retrieve, has_ended):
+    for _ in range(600):
+        found = retrieve()
+        if has_ended(found):
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(f"still running: {found}")
+
+
+def openai_batch(client, access, endpoint, bodies):
+    """Uploads a line for each body, runs them and downloads the results. A repeated create gives the same batch."""
+    lines = [
+        {"custom_id": f"line-{place}", "method": "POST", "url": endpoint, "body": body}
+        for place, body in enumerate(bodies)
+    ]
+    content = "\n".join(json.dumps(line) for line in lines).encode()
+    expiry = {"anchor": "created_at", "seconds": 3600}
+    input_file = client.files.create(
+        file=("requests.jsonl", content), purpose="batch", expires_after=expiry
+    )
+    create = lambda: client.batches.create(
+        input_file_id=input_file.id,
+        endpoint=endpoint,
+        completion_window="24h",
+        metadata={"by": "python"},
+        output_expires_after=expiry,
+        extra_headers={"Idempotency-Key": input_file.id},
+    )
+    created = create()
+    batch = until(
+        lambda: client.batches.retrieve(created.id),
+        lambda batch: batch.status in ("completed", "failed", "expired", "cancelled"),
+    )
+    results = [json.loads(line) for line in client.files.content(batch.output_file_id).text.splitlines()]
+    output = client.files.retrieve(batch.output_file_id)
+    return {
+        "status": batch.status,
+        "counts": batch.request_counts,
+        "metadata": batch.metadata,
+        "again": create().id == batch.id,
+        "listed": batch.id in [each.id for each in client.batches.list(limit=1)],
+        "same": client.files.content(input_file.id).read() == content,
+        "names": [result["custom_id"] for result in results],
+        "statuses": [result["response"]["status_code"] for result in results],
+        "seconds": output.expires_at - output.created_at,
+        "deleted": client.files.delete(input_file.id).deleted,
+    }
+
+
+def anthropic_batch(client, access, models):
+    """A message batch with a request for each model. Gives what became of each."""
+    import anthropic
+
+    api = anthropic.Anthropic(base_url=access["url"], auth_token=access["key"], max_retries=0)
+    requests = [
+        {
+            "custom_id": f"of-{place}",
+            "params": {
+                "model": model,
+                "max_tokens": 50,
+                "messages": [{"role": "user", "content": "Hello"}],
+            },
+        }
+        for place, model in enumerate(models)
+    ]
+    created = api.messages.batches.create(requests=requests)
+    batch = until(
+        lambda: api.messages.batches.retrieve(created.id),
+        lambda batch: batch.processing_status == "ended",
+    )
+    results = list(api.messages.batches.results(batch.id))
+    return {
+        "counts": batch.request_counts,
+        "results": [result.result.type for result in results],
+        "listed": batch.id in [each.id for each in api.messages.batches.list(limit=1)],
+        "deleted": api.messages.batches.delete(batch.id).type,
+    }
+
+
 DRIVERS = {
+    "openai.batch": openai_batch,
+    "anthropic.batch": anthropic_batch,
     "socket": socket,
     "agents.session": agents_session,
     "langchain.embeddings": langchain_embeddings,
@@ -90,6 +172,8 @@ def plain(value):
         return value.read().decode()
     if isinstance(value, (list, openai.Stream)):
         return [plain(member) for member in value]
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
     return value
 
 
