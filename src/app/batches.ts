@@ -17,5 +17,8 @@ export function startBatches(gateway: Gateway, log: Log): () => Promise<void> {
   );
   gateway.batches.attach(() => scheduler.wake());
   scheduler.wake();
+  gateway.batches
+    .deleteAbandoned()
+    .catch((err) => log.warn({ err }, "unfinished creates could not be deleted"));
   return () => scheduler.stop();
 }

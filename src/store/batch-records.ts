@@ -24,6 +24,18 @@ export interface NewBatch {
   readonly expiresAtMs: number;
 }
 
+/** The process that validates a batch, and how many unfinished ones its key may have. */
+export interface BatchBeginning {
+  readonly node: number;
+  readonly maxOpen: number;
+}
+
+/** How many lines a batch has, and what they would hold in all. */
+export interface BatchLines {
+  readonly total: number;
+  readonly estimate: number;
+}
+
 export interface BatchTokens {
   readonly inputTokens: number;
   readonly cachedTokens: number;
@@ -45,6 +57,8 @@ export interface BatchRecord extends NewBatch, BatchTokens {
   readonly failed: number;
   /** How many of the failed ones never ran, once it has ended. */
   readonly rest: number;
+  /** What its lines would hold in all: nano-credits or tokens. Null if that is unknown. */
+  readonly estimate: number | null;
   /** What its lines were charged: nano-credits or tokens. */
   readonly charged: number;
   readonly restCode: RestCode | null;
@@ -64,6 +78,11 @@ export interface BatchLine {
   readonly customId: string;
   readonly start: number;
   readonly length: number;
+}
+
+export interface NewLine extends BatchLine {
+  /** The model that it calls; null if that is unknown. */
+  readonly model: string | null;
 }
 
 export interface ClaimedLine extends BatchLine {
@@ -145,7 +164,7 @@ export interface BatchSearch {
 
 /** The requests of batches, which any process can run. */
 export interface LineRecords {
-  addLines(batchId: string, lines: readonly BatchLine[]): Promise<void>;
+  addLines(batchId: string, lines: readonly NewLine[]): Promise<void>;
   /** Results after this line. */
   results(
     batchId: string,
@@ -183,16 +202,15 @@ export interface LineRecords {
 
 /** Batches of requests. */
 export interface BatchRecords extends LineRecords {
-  /** Its lines follow, then `start` or `fail`, with what a retry of the create gets. */
-  begin(batch: NewBatch): Promise<void>;
+  /** Its lines follow, then `start` or `fail`, with what a retry of the create gets. False if the key has too many that have not ended. */
+  begin(batch: NewBatch, beginning: BatchBeginning): Promise<boolean>;
   /** Tells all processes. */
-  start(batchId: string, total: number, atMs: number, retry: RetriedCreation | null): Promise<void>;
+  start(batchId: string, lines: BatchLines, atMs: number, retry: RetriedCreation | null): Promise<void>;
   fail(batchId: string, failure: RejectedInput, retry: RetriedCreation | null): Promise<void>;
 
   find(owner: BatchOwner, id: string): Promise<BatchRecord | null>;
   /** Newest first. Null if `after` or `before` is unknown. */
   list(query: BatchQuery): Promise<readonly BatchRecord[] | null>;
-  countOpen(keyId: string): Promise<number>;
   /** From now on no line starts. False if it has ended, or not begun. */
   cancel(keyId: string, id: string, atMs: number): Promise<boolean>;
 
@@ -213,4 +231,9 @@ export interface BatchRecords extends LineRecords {
   delete(keyId: string, id: string): Promise<boolean>;
   /** Ends that are this old, or belong to revoked keys. */
   outdated(nowMs: number): Promise<readonly Pick<BatchRecord, "id" | "keyId">[]>;
+  /** Batches that nothing validates any more: of this process, except for these, and of processes that are gone. */
+  abandoned(
+    node: number,
+    validating: readonly string[],
+  ): Promise<readonly Pick<BatchRecord, "id" | "keyId">[]>;
 }

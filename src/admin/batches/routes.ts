@@ -104,6 +104,7 @@ async function changed(
 
 async function viewBatch({ store }: OperationContext, batch: BatchRecord): Promise<BatchView> {
   const isCredit = (await store.findKey(batch.keyId))?.mode !== "token_budget";
+  const shown = (amount: number) => (isCredit ? creditsFromNano(amount) : amount);
   return {
     id: batch.id,
     key: batch.keyPrefix,
@@ -114,7 +115,8 @@ async function viewBatch({ store }: OperationContext, batch: BatchRecord): Promi
     total: batch.total,
     completed: batch.completed,
     failed: batch.failed,
-    charged: isCredit ? creditsFromNano(batch.charged) : batch.charged,
+    estimate: batch.estimate === null ? null : shown(batch.estimate),
+    charged: shown(batch.charged),
     unit: isCredit ? "credits" : "tokens",
     created_at: iso(batch.createdAtMs),
     expires_at: iso(batch.expiresAtMs),

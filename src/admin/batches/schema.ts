@@ -17,6 +17,7 @@ export const batchView = Type.Object({
   total: count,
   completed: count,
   failed: counted("Lines that failed or never ran."),
+  estimate: nullable(figure("What its lines would hold in all, which is more than they cost.")),
   charged: figure("What its lines were charged."),
   unit: oneOf(units),
   created_at: moment,

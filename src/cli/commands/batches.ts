@@ -20,6 +20,7 @@ const columns: readonly ListColumn<BatchView>[] = [
   countColumn("failed", "FAILED"),
   countColumn("total", "TOTAL"),
   { name: "charged", title: "CHARGED", align: "right", cell: chargedText },
+  { name: "estimate" },
   { name: "unit" },
   timeColumn("created_at", "CREATED (UTC)"),
   { name: "expires_at" },
@@ -28,6 +29,11 @@ const columns: readonly ListColumn<BatchView>[] = [
 
 function chargedText({ charged, unit }: BatchView): string {
   return unit === "credits" ? String(charged) : `${count(charged)} tokens`;
+}
+
+function estimateText({ estimate, unit }: BatchView): string {
+  if (estimate === null) return "";
+  return `, ${unit === "credits" ? estimate : count(estimate)} ${unit} at most by its estimate`;
 }
 
 export const batchesCommands = commandGroup("batches", "List batches of clients, cancel or resume them", [
@@ -54,7 +60,7 @@ export const batchesCommands = commandGroup("batches", "List batches of clients,
       const why = reason === null ? "" : ` (${reason})`;
       terminal.print(`${id} of ${key} calls ${endpoint}: ${status}, ${state}${why}.`);
       terminal.print(
-        `${count(completed)} of ${plural(total, "line")} completed, ${count(failed)} failed; charged ${chargedText(view)}${view.unit === "credits" ? " credits" : ""}.`,
+        `${count(completed)} of ${plural(total, "line")} completed, ${count(failed)} failed; charged ${chargedText(view)}${view.unit === "credits" ? " credits" : ""}${estimateText(view)}.`,
       );
       const end =
         view.ended_at === null

@@ -32,11 +32,19 @@ export function readRequestOf(
     : { headers: [], address: "", metadata: null };
 }
 
+/** What an OpenAI batch is shown with. */
+export interface ShownTo {
+  readonly mode: KeyMode;
+  /** What its request is encrypted with. */
+  readonly key: Uint8Array | null;
+  /** Why no line can be charged now; null if lines can. */
+  readonly storeProblem: string | null;
+}
+
 /** An OpenAI batch as its client sees it. */
 export function batchObject(
   batch: BatchRecord,
-  mode: KeyMode,
-  key: Uint8Array | null,
+  { mode, key, storeProblem }: ShownTo,
 ): JsonObject & { readonly id: string } {
   const { status, endedAtMs, errors, total, completed, failed } = batch;
   const endedWith = (...of: readonly BatchRecord["status"][]) =>
@@ -64,22 +72,30 @@ export function batchObject(
     request_counts: { total, completed, failed },
     usage: usageOf(batch),
     metadata: readRequestOf(batch, key).metadata,
-    sluice: { ...stateOf(batch), charged: chargedOf(batch, mode) },
+    sluice: {
+      ...stateOf(batch, storeProblem),
+      estimate: batch.estimate === null ? null : shownAmount(batch.estimate, mode),
+      charged: shownAmount(batch.charged, mode),
+    },
   };
 }
 
 /** In credits or tokens. */
-function chargedOf({ charged }: Pick<BatchRecord, "charged">, mode: KeyMode): number {
-  return mode === "credit" ? creditsFromNano(charged) : charged;
+function shownAmount(amount: number, mode: KeyMode): number {
+  return mode === "credit" ? creditsFromNano(amount) : amount;
 }
 
 /** What the gateway knows of a batch beyond the clients' own fields. */
-export function stateOf({ endedAtMs, isPaused, waitsFor }: BatchRecord): {
+export function stateOf(
+  { endedAtMs, isPaused, waitsFor }: BatchRecord,
+  storeProblem: string | null = null,
+): {
   readonly state: BatchState;
   readonly reason: string | null;
 } {
   if (endedAtMs !== null) return { state: "ended", reason: null };
   if (isPaused) return { state: "paused", reason: "restored" };
+  if (storeProblem !== null) return { state: "waiting", reason: "store" };
   return { state: waitsFor === null ? "running" : "waiting", reason: waitsFor };
 }
 

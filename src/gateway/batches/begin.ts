@@ -7,6 +7,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { FileRecord } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
+import { BatchEstimate } from "./estimate.ts";
 import { InputReader } from "./input-file.ts";
 import { retryOf } from "./retried-creation.ts";
 import { type InputScanner, scanInput } from "./scan-input.ts";
@@ -57,18 +58,24 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
     metadata: wanted.metadata,
     outputMs: wanted.outputMs,
   };
-  await store.batches.begin({
-    id,
-    keyId,
-    fileId: wanted.file.id,
-    endpoint: wanted.endpoint,
-    request: sealText(JSON.stringify(request), placeOfRequest(id), key),
-    createdAtMs,
-    expiresAtMs: createdAtMs + settings.windowMs,
-  });
+  const { validating, node } = gateway.batches;
+  validating.add(id);
   try {
+    const isBegun = await store.batches.begin(
+      {
+        id,
+        keyId,
+        fileId: wanted.file.id,
+        endpoint: wanted.endpoint,
+        request: sealText(JSON.stringify(request), placeOfRequest(id), key),
+        createdAtMs,
+        expiresAtMs: createdAtMs + settings.windowMs,
+      },
+      { node, maxOpen: settings.maxOpenPerKey },
+    );
+    if (!isBegun) throw tooMany(settings.maxOpenPerKey);
     const { scanner } = wanted;
-    await scan(call, id, wanted);
+    const estimate = await scan(call, id, wanted, request);
     const atMs = Math.floor(gateway.clock.wallMs());
     const retry = await retryOf(call, id);
     if (scanner.problems.length > 0) {
@@ -76,7 +83,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
       const failure = { errors: JSON.stringify(scanner.problems), atMs, keptUntilMs };
       await store.batches.fail(id, failure, retry);
     } else {
-      await store.batches.start(id, scanner.count, atMs, retry);
+      await store.batches.start(id, { total: scanner.count, estimate }, atMs, retry);
       gateway.batches.wake();
     }
     return id;
@@ -84,7 +91,14 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
     // Its client will not know of it. If this fails, it is deleted later.
     await gateway.batches.delete(keyId, id).catch(() => {});
     throw error;
+  } finally {
+    validating.delete(id);
   }
+}
+
+function tooMany(maxOpen: number): GatewayError {
+  const message = `This key has ${maxOpen} unfinished batches, which is its limit. Wait for one to end, or cancel one.`;
+  return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 30 });
 }
 
 /** A batch that could not run a line now is rejected as a request would be. */
@@ -95,11 +109,6 @@ async function rejectBeyondLimits({
   configured,
   exchange,
 }: AdmittedCall): Promise<void> {
-  const { maxOpenPerKey } = configured.settings.batches;
-  if ((await gateway.batches.store.batches.countOpen(keyId)) >= maxOpenPerKey) {
-    const message = `This key has ${maxOpenPerKey} unfinished batches, which is its limit. Wait for one to end, or cancel one.`;
-    throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 30 });
-  }
   const isFree = configured.catalog.modelsFor(key).some(({ free }) => free);
   if (isFree) return;
   const { accounts } = gateway;
@@ -118,19 +127,27 @@ export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner 
   });
 }
 
-async function scan(call: AdmittedCall, id: string, { file, scanner }: WantedBatch): Promise<void> {
+/** Returns what its lines would hold in all. */
+async function scan(
+  call: AdmittedCall,
+  id: string,
+  { file, scanner, endpoint }: WantedBatch,
+  request: BatchRequest,
+): Promise<number> {
   const { store } = call.gateway.batches;
-  const key = call.configured.settings.responses.encryptionKey;
-  const input = new InputReader({ records: store.uploads, key }, file.id).pieces(file);
-  await scanInput(input, scanner, (found) =>
-    store.batches.addLines(
-      id,
-      found.map((line) => ({
-        ...line,
-        customId: sealText(line.customId, placeOfCustomId(id, line.no), key),
-      })),
-    ),
-  );
+  const { encryptionKey: key } = call.configured.settings.responses;
+  const files = { records: store.uploads, key };
+  const bodies = new InputReader(files, file.id);
+  const estimate = new BatchEstimate(call, endpoint, request);
+  await scanInput(new InputReader(files, file.id).pieces(file), scanner, async (found) => {
+    const lines = await estimate.add(found, bodies);
+    const stored = lines.map((line) => ({
+      ...line,
+      customId: sealText(line.customId, placeOfCustomId(id, line.no), key),
+    }));
+    await store.batches.addLines(id, stored);
+  });
+  return estimate.total;
 }
 
 /** For the body of a message batch. */

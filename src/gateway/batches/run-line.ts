@@ -1,12 +1,10 @@
-import { asBuffer } from "../../base/bytes.ts";
 import { type ErrorCode, GatewayError } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject, tryParse } from "../../base/json.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
 import { DetachedCall } from "../background/detached-call.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
@@ -161,17 +159,21 @@ async function charged(
   const facts =
     exchange !== null && exchange.id === requestId && exchange.charge !== null
       ? { charged: exchange.charged, ...tokensOf(exchange.charge.usage) }
-      : { charged: await chargedFor(store.reports, requestId), ...tokensIn(body) };
+      : await chargeOf(store.reports, requestId);
   return { kind: "ended", end: { status, requestId, error: null, bytes, ...facts } };
 }
 
-/** What an earlier run was charged, of which only the response is known. */
-async function chargedFor(reports: Pick<Reports, "exchange">, requestId: string): Promise<number> {
-  const { entries = [] } = (await reports.exchange(requestId, null)) ?? {};
-  return entries.reduce((sum, { amount }) => sum + Math.max(0, -amount), 0);
+/** What an earlier run was charged, as the ledger has it. */
+async function chargeOf(
+  reports: Pick<Reports, "exchange">,
+  requestId: string,
+): Promise<Pick<LineEnd, "charged"> & BatchTokens> {
+  const { exchange = null, entries = [] } = (await reports.exchange(requestId, null)) ?? {};
+  const charged = entries.reduce((sum, { amount }) => sum + Math.max(0, -amount), 0);
+  return { charged, ...(exchange?.usage == null ? noTokens : tokensOf(exchange.usage)) };
 }
 
-function tokensOf(usage: NonNullable<Exchange["charge"]>["usage"]): BatchTokens {
+function tokensOf(usage: Usage): BatchTokens {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
     inputTokens: inputTokens + cachedInputTokens + cacheWriteTokens,
@@ -182,33 +184,6 @@ function tokensOf(usage: NonNullable<Exchange["charge"]>["usage"]): BatchTokens 
 }
 
 const noTokens: BatchTokens = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-
-/** What a response says of its usage, in any of the formats: of a line that was charged before a crash. */
-function tokensIn(body: Uint8Array | null): BatchTokens {
-  if (body === null || body.length >= largeBodyBytes) return noTokens;
-  const parsed = tryParse(asBuffer(body).toString());
-  const usage = isObject(parsed) && isObject(parsed["usage"]) ? parsed["usage"] : {};
-  const inputDetails = firstObject(usage["input_tokens_details"], usage["prompt_tokens_details"]);
-  const outputDetails = firstObject(usage["output_tokens_details"], usage["completion_tokens_details"]);
-  const [cacheRead, cacheWrite] = [
-    count(usage["cache_read_input_tokens"]),
-    count(usage["cache_creation_input_tokens"]),
-  ];
-  return {
-    inputTokens: count(usage["input_tokens"] ?? usage["prompt_tokens"]) + cacheRead + cacheWrite,
-    cachedTokens: count(inputDetails["cached_tokens"]) + cacheRead,
-    outputTokens: count(usage["output_tokens"] ?? usage["completion_tokens"]),
-    reasoningTokens: count(outputDetails["reasoning_tokens"]),
-  };
-}
-
-function firstObject(...values: readonly (Json | undefined)[]): JsonObject {
-  return values.find(isObject) ?? {};
-}
-
-function count(value: Json | undefined): number {
-  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : 0;
-}
 
 function failed(
   gateway: Gateway,

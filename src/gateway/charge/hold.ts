@@ -151,8 +151,9 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
   };
 }
 
-function amountOf(
-  exchange: Exchange,
+/** What is set aside for these tokens. */
+export function amountOf(
+  exchange: Pick<Exchange, "configured">,
   { key, model, extras: requestedExtras }: WantedHold,
   held: HoldTokens,
 ): number {

@@ -68,6 +68,9 @@ const batchSchema = Type.Object({
   sluice: Type.Object({
     state: Type.String({ description: "running, waiting, paused or ended." }),
     reason: Type.Union([Type.String(), Type.Null()], { description: "What it waits for." }),
+    estimate: Type.Union([Type.Number(), Type.Null()], {
+      description: "What its lines would hold in all, in credits or tokens: more than they cost.",
+    }),
     charged: Type.Number({ description: "What its lines were charged, in credits or tokens." }),
   }),
 });
@@ -182,6 +185,7 @@ function show(call: AdmittedCall, found: BatchRecord): Response {
   return objectResponse(call.exchange, shown(call, found));
 }
 
-function shown({ key, configured }: AdmittedCall, found: BatchRecord) {
-  return batchObject(found, key.mode, configured.settings.responses.encryptionKey);
+function shown({ gateway, key: { mode }, configured }: AdmittedCall, found: BatchRecord) {
+  const key = configured.settings.responses.encryptionKey;
+  return batchObject(found, { mode, key, storeProblem: gateway.storeProblem() });
 }

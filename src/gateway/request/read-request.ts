@@ -71,7 +71,7 @@ export class BodyReading implements BodyLimit, Disposable {
 
   async #parse(bytes: Uint8Array, expected: ExpectedRequest): Promise<ClientRequest> {
     this.#admitted.exchange.rememberBody(bytes);
-    return check(this.#admitted, bytes, expected);
+    return checkRead(this.#admitted, bytes, expected);
   }
 
   tooLarge(): Error {
@@ -95,7 +95,7 @@ export class BodyReading implements BodyLimit, Disposable {
 }
 
 /** Checks a body, on another thread if it takes long. A shutdown waits for that like for any other work. */
-async function check(
+export async function checkRead(
   admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: ExpectedRequest,

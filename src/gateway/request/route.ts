@@ -112,13 +112,16 @@ export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings)
   exchange.model = model;
   narrowContent(exchange, model);
   rejectForbidden(exchange.configured, key, model);
-  if (exchange.call.line !== undefined && model.batch === "off") {
-    throw invalidRequest(
-      `Model "${model.id}" does not run in batches. Send this request directly, or use another model.`,
-      "model",
-    );
-  }
+  if (exchange.call.line !== undefined) rejectInBatch(model);
   return model;
+}
+
+export function rejectInBatch({ id, batch }: ModelSettings): void {
+  if (batch !== "off") return;
+  throw invalidRequest(
+    `Model "${id}" does not run in batches. Send this request directly, or use another model.`,
+    "model",
+  );
 }
 
 /** The format that a request is in. */

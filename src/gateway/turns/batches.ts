@@ -22,6 +22,8 @@ export interface LineCounts {
 export class Batches {
   readonly store: BatchesOptions["store"];
   readonly counts: LineCounts = { completed: 0, failed: 0, interrupted: 0 };
+  /** The ids of batches that this process validates now. */
+  readonly validating = new Set<string>();
   readonly #node: () => number;
   #onWake: () => void = () => {};
 
@@ -67,7 +69,15 @@ export class Batches {
     while (!(await this.store.batches.delete(keyId, id))) await nextLoopIteration();
   }
 
+  /** Deletes those whose process has stopped before they began. No client knows of them. */
+  async deleteAbandoned(): Promise<void> {
+    const { batches } = this.store;
+    const found = await batches.abandoned(this.node, [...this.validating]);
+    for (const { keyId, id } of found) if (!this.validating.has(id)) await this.delete(keyId, id);
+  }
+
   async prune(nowMs: number): Promise<void> {
+    await this.deleteAbandoned();
     for (const { keyId, id } of await this.store.batches.outdated(nowMs)) await this.delete(keyId, id);
     for (const { keyId, id, batchId, kind } of await this.store.uploads.expiredResults(nowMs)) {
       if (batchId !== null) await this.deleteResults(batchId, kind === "output" ? "output" : "errors");

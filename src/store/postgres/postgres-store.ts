@@ -113,7 +113,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
 
     background: storedBackgrounds(database, backgroundStatements(database)),
     uploads: storedFiles(database, { storeCreation, freeBytes: () => null }),
-    batches: storedBatches(database, { isAbandoned: goneNode("batch_lines") }, storeCreation),
+    batches: storedBatches(database, { isAbandoned: goneNode }, storeCreation),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),

@@ -119,7 +119,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       isAbandoned: "1 = 1",
     }),
     uploads: storedFiles(queries, { storeCreation, freeBytes: () => folderSizes(dir).diskFreeBytes }),
-    batches: storedBatches(queries, { isAbandoned: "1 = 1" }, storeCreation),
+    batches: storedBatches(queries, { isAbandoned: () => "1 = 1" }, storeCreation),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);

@@ -1,9 +1,13 @@
 import type { BatchRecords } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
 import { hideFile } from "./file-table.ts";
+import type { LineStatements } from "./line-table.ts";
 
 /** Deletes batches that clients delete, or that are too old. */
-export function batchDeletion({ read, changeTogether }: Queries): Pick<BatchRecords, "delete" | "outdated"> {
+export function batchDeletion(
+  { read, changeTogether }: Queries,
+  { isAbandoned }: LineStatements,
+): Pick<BatchRecords, "delete" | "outdated" | "abandoned"> {
   return {
     delete: (keyId, id) =>
       changeTogether(function* () {
@@ -23,9 +27,16 @@ export function batchDeletion({ read, changeTogether }: Queries): Pick<BatchReco
     outdated: (nowMs) =>
       read(
         `SELECT b.id, k.id AS "keyId" FROM batches b JOIN keys k ON k.no = b.key_no
-        WHERE b.kept_until_ms <= $1::int8 OR (b.ended_at_ms IS NOT NULL AND k.status = 'revoked')
-          OR (b.status = 'validating' AND b.created_at_ms < $1::int8 - 3600000) LIMIT 100`,
+        WHERE b.kept_until_ms <= $1::int8 OR (b.ended_at_ms IS NOT NULL AND k.status = 'revoked') LIMIT 100`,
         [nowMs],
+      ),
+
+    abandoned: (node, validating) =>
+      read(
+        `SELECT batches.id, k.id AS "keyId" FROM batches JOIN keys k ON k.no = batches.key_no
+        WHERE batches.ended_at_ms IS NULL AND batches.status = 'validating' AND NOT (batches.id = ANY ($2::text[]))
+          AND (batches.node_no = $1::int8 OR ${isAbandoned("batches")}) LIMIT 100`,
+        [node, validating],
       ),
   };
 }

@@ -56,7 +56,7 @@ export interface BatchRow extends Omit<BatchRecord, "isPaused"> {
 export const selectBatches = `
 SELECT b.id, k.id AS "keyId", k.prefix AS "keyPrefix", k.label AS "keyLabel", b.file_id AS "fileId", b.endpoint, b.request, b.status, b.errors, b.created_at_ms::float8 AS "createdAtMs",
   b.expires_at_ms::float8 AS "expiresAtMs", b.in_progress_at_ms::float8 AS "inProgressAtMs", b.cancelling_at_ms::float8 AS "cancellingAtMs",
-  b.ended_at_ms::float8 AS "endedAtMs", b.total::float8 AS total, b.completed::float8 AS completed, b.failed::float8 AS failed, b.rest::float8 AS rest, b.charged::float8 AS charged,
+  b.ended_at_ms::float8 AS "endedAtMs", b.total::float8 AS total, b.completed::float8 AS completed, b.failed::float8 AS failed, b.rest::float8 AS rest, b.estimate::float8 AS estimate, b.charged::float8 AS charged,
   b.input_tokens::float8 AS "inputTokens", b.cached_tokens::float8 AS "cachedTokens", b.output_tokens::float8 AS "outputTokens",
   b.reasoning_tokens::float8 AS "reasoningTokens", b.rest_code AS "restCode", b.waits_for AS "waitsFor",
   b.waits_since_ms::float8 AS "waitsSinceMs", b.is_paused AS "isPaused",

@@ -16,18 +16,24 @@ export function storedBatches(
   return {
     ...storedLines(queries, own),
     ...batchSearch(queries),
-    ...batchDeletion(queries),
+    ...batchDeletion(queries, own),
 
-    async begin({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }) {
-      await change(insertBatch, [id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs]);
-    },
+    begin: ({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }, { node, maxOpen }) =>
+      changeTogether(function* () {
+        // One after the other, so that each sees what the others have begun.
+        yield* query("SELECT no FROM keys WHERE id = $1::text FOR NO KEY UPDATE", [keyId]);
+        const begun = yield* query(insertBatch, [
+          ...[id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs, node, maxOpen],
+        ]);
+        return begun.length > 0;
+      }),
 
-    start: (batchId, total, atMs, retry) =>
+    start: (batchId, { total, estimate }, atMs, retry) =>
       changeTogether(function* () {
         yield* raiseRevision();
         yield* query(
-          `UPDATE batches SET status = 'in_progress', total = $2::int8, in_progress_at_ms = $3::int8 WHERE id = $1::text`,
-          [batchId, total, atMs],
+          `UPDATE batches SET status = 'in_progress', total = $2::int8, estimate = $3::int8, in_progress_at_ms = $4::int8 WHERE id = $1::text`,
+          [batchId, total, estimate, atMs],
         );
         if (retry !== null) yield* storeCreation(retry);
       }),
@@ -50,15 +56,6 @@ export function storedBatches(
     },
 
     list: (asked) => listed(read, asked),
-
-    async countOpen(keyId) {
-      const [row] = await read<{ count: number }>(
-        `SELECT count(*)::float8 AS count FROM batches
-        WHERE ended_at_ms IS NULL AND key_no = (SELECT no FROM keys WHERE id = $1::text)`,
-        [keyId],
-      );
-      return row?.count ?? 0;
-    },
 
     cancel: (keyId, id, atMs) =>
       changeTogether(function* () {
@@ -92,8 +89,9 @@ export function storedBatches(
 export const pauseBatches = "UPDATE batches SET is_paused = 1 WHERE ended_at_ms IS NULL";
 
 const insertBatch = `
-INSERT INTO batches (id, key_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms)
-SELECT $1::text, no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8 FROM keys WHERE keys.id = $2::text`;
+INSERT INTO batches (id, key_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms, node_no)
+SELECT $1::text, no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8, $8::int8 FROM keys
+WHERE keys.id = $2::text AND (SELECT count(*) FROM batches WHERE ended_at_ms IS NULL AND key_no = keys.no) < $9::int8 RETURNING id`;
 
 async function listed(
   read: Queries["read"],

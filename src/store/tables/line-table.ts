@@ -12,8 +12,8 @@ import { type LongBody, wholeBody } from "./long-body.ts";
 
 /** What each database does in its own way. */
 export interface LineStatements {
-  /** A condition over `batch_lines`: the process that runs it is gone, and has no holds any more. */
-  readonly isAbandoned: string;
+  /** A condition over rows of this table with a `node_no`: that process is gone, and has no holds any more. */
+  isAbandoned(table: string): string;
 }
 
 export function storedLines(
@@ -22,7 +22,13 @@ export function storedLines(
 ): LineRecords {
   return {
     async addLines(batchId, lines) {
-      const rows = lines.map(({ no, customId, start, length }) => [no, customId, start, length]);
+      const rows = lines.map(({ no, customId, start, length, model }) => [
+        no,
+        customId,
+        start,
+        length,
+        model,
+      ]);
       await change(insertLines, [batchId, JSON.stringify(rows)]);
     },
 
@@ -65,7 +71,7 @@ export function storedLines(
       const freed = await change(
         `UPDATE batch_lines SET state = 0, crashes = crashes + 1 WHERE state = 1
           AND NOT ((SELECT b.id FROM batches b WHERE b.no = batch_no) || ' ' || CAST(no AS text) = ANY ($2::text[]))
-          AND (node_no = $1::int8 OR ${isAbandoned}) RETURNING no`,
+          AND (node_no = $1::int8 OR ${isAbandoned("batch_lines")}) RETURNING no`,
         [node, running],
       );
       return freed.length;
@@ -77,8 +83,8 @@ export function storedLines(
 }
 
 const insertLines = `
-INSERT INTO batch_lines (batch_no, no, custom_id, start, length)
-SELECT (SELECT no FROM batches WHERE id = $1::text), (e.value ->> 0)::int8, e.value ->> 1, (e.value ->> 2)::int8, (e.value ->> 3)::int8
+INSERT INTO batch_lines (batch_no, no, custom_id, start, length, model)
+SELECT (SELECT no FROM batches WHERE id = $1::text), (e.value ->> 0)::int8, e.value ->> 1, (e.value ->> 2)::int8, (e.value ->> 3)::int8, e.value ->> 4
 FROM json_array_elements($2::text::json) AS e`;
 
 interface ResultRow extends Omit<LineResult, "response">, Omit<LongBody, "body"> {

@@ -13,7 +13,12 @@ export interface ShownBatch {
   readonly errors: {
     readonly data: readonly { readonly code: string; readonly line: number | null }[];
   } | null;
-  readonly sluice: { readonly state: string; readonly reason: string | null; readonly charged: number };
+  readonly sluice: {
+    readonly state: string;
+    readonly reason: string | null;
+    readonly charged: number;
+    readonly estimate: number | null;
+  };
   readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
 }
 

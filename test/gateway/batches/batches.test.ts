@@ -260,6 +260,42 @@ describe.each(stores)("batches on %s", (store) => {
     expect(codesOf(await client.results(ended))).toEqual(Array(6).fill(200));
     const paid = (await chargesOf()).reduce((sum, { amount }) => sum - amount, 0);
     expect(ended.sluice.charged).toBe(creditsFromNano(paid));
+    const undisturbed = await client.untilEnded((await client.create(chatLines(6))).id);
+    expect(ended.usage).toEqual(undisturbed.usage);
+  });
+
+  test("creates at once begin no more batches than the key may have", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.provider.script((request) => ({ ...usualResponse(request), before: [{ until: promise }] }));
+    const created = await Promise.all(
+      Array.from({ length: 6 }, () => client.tryToCreate(chatLines(2, { model: "claude-test" }))),
+    );
+    expect(created.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 429, 429, 429]);
+    expect((await client.call<{ data: unknown[] }>("GET", "/batches")).body.data).toHaveLength(3);
+    resolve();
+    for (const { status, body } of created) if (status === 200) await client.untilEnded(body.id);
+  });
+
+  test("a create that a crash breaks off leaves nothing, and one in progress is left alone", async () => {
+    const { batches } = world.running.store;
+    const { id: keyId } = caller.key;
+    const request = JSON.stringify({ headers: [], address: "", metadata: null });
+    const times = { createdAtMs: Date.now(), expiresAtMs: Date.now() + 60_000 };
+    const { body: file } = await client.upload(contentOf(chatLines(2), "/v1/chat/completions"));
+    const begin = (id: string) =>
+      batches.begin(
+        { id, keyId, fileId: file.id, endpoint: "/v1/chat/completions", request, ...times },
+        { node: world.gateway.batches.node, maxOpen: 3 },
+      );
+    expect([await begin("batch_crashed"), await begin("batch_going")]).toEqual([true, true]);
+    world.gateway.batches.validating.add("batch_going");
+    await world.gateway.batches.deleteAbandoned();
+    expect(await batches.get("batch_crashed")).toBeNull();
+    expect((await batches.get("batch_going"))?.status).toBe("validating");
+    world.gateway.batches.validating.clear();
+    await world.gateway.batches.deleteAbandoned();
+    expect(await batches.get("batch_going")).toBeNull();
+    expect(await world.running.store.uploads.find({ keyId, withAccount: false }, file.id)).not.toBeNull();
   });
 
   test("a line whose result could not be stored is not charged, and runs again", async () => {

@@ -50,6 +50,12 @@ const columns: readonly Column<BatchView>[] = [
     class: "number",
     minor: true,
     cell: ({ charged, unit }) => <Money amount={charged} unit={unit} exact />,
+    note: ({ estimate, unit }) =>
+      estimate === null ? null : (
+        <>
+          of <Money amount={estimate} unit={unit} /> at most
+        </>
+      ),
   },
 ];
 
