@@ -52,6 +52,12 @@ export function dialectOf(kind: RequestKind): ClientDialectName {
   return formOf(kind).dialect;
 }
 
+/** The body with what it asks for in fields of its dialect, under the names by which prices are looked up. */
+export function askedIn(kind: RequestKind, body: JsonObject): JsonObject {
+  const { askedExtras } = clientDialect(dialectOf(kind));
+  return askedExtras === undefined ? body : { ...body, ...askedExtras(body) };
+}
+
 /** The field with a conversation's items in such a request; null if it has none. */
 export function itemsFieldOf(kind: RequestKind): ItemsField | null {
   return formOf(kind).itemsField ?? null;

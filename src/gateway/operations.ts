@@ -11,8 +11,10 @@ import { batchOperations } from "./endpoints/batches.ts";
 import { conversationOperations } from "./endpoints/conversations.ts";
 import { countOperations } from "./endpoints/count-tokens.ts";
 import { fileOperations } from "./endpoints/files.ts";
+import { googleModelOperations, otherFormat } from "./endpoints/google-models.ts";
 import { messageBatchOperations } from "./endpoints/message-batches.ts";
 import { listModelsOperation, showModelOperation } from "./endpoints/models.ts";
+import { pathMethodOperations } from "./endpoints/path-methods.ts";
 import { storedResponseOperations } from "./endpoints/stored-responses.ts";
 import { usageOperation } from "./endpoints/usage-summary.ts";
 import {
@@ -53,7 +55,7 @@ const compactOperation: ServedOperation = {
 export const operations: readonly ServedOperation[] = [
   listModelsOperation,
   showModelOperation,
-  ...clientDialectNames.map(generation),
+  ...clientDialectNames.filter((name) => clientDialect(name).inPath === undefined).map(generation),
   ...countOperations.filter(({ switchedBy }) => switchedBy === undefined),
   usageOperation,
   ...storedResponseOperations,
@@ -65,11 +67,18 @@ export const operations: readonly ServedOperation[] = [
   webSocketOperation,
   ...countOperations.filter(({ switchedBy }) => switchedBy !== undefined),
   ...meteredRouteNames.flatMap(metered),
+  ...pathMethodOperations,
+  ...googleModelOperations,
 ];
 
 /** Every operation on both origins. */
 export const routes: readonly ServedRoute[] = operations.flatMap((operation) =>
-  keyModes.map((mode) => ({ ...operation, mode, path: modeOrigins[mode] + operation.path })),
+  keyModes.map((mode) => {
+    const onOrigin = { mode, path: modeOrigins[mode] + operation.path };
+    const other = otherFormat(operation);
+    const route = { ...operation, ...onOrigin };
+    return other === null ? route : { ...route, otherFormat: { ...other, ...onOrigin } };
+  }),
 );
 
 function generation(name: ClientDialectName): ServedOperation {

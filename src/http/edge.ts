@@ -7,7 +7,7 @@ import { once } from "../base/once.ts";
 import { pathOf } from "../base/requests/request-path.ts";
 import type { SwitchedRoutes } from "../base/requests/route-switches.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Route } from "../gateway/exchange/client-call.ts";
+import { type Route, urlOf } from "../gateway/exchange/client-call.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import type { ServedRoute } from "../gateway/exchange/served-operation.ts";
 import { routes } from "../gateway/operations.ts";
@@ -15,7 +15,7 @@ import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { Cors } from "./cors.ts";
 import { landingPage } from "./landing.ts";
-import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
+import { formatAt, formatOf, plainDocument, plainError, plainJson } from "./plain.ts";
 import { addressOn, HttpCall, lastIfDraining, maxIdleSeconds, peerOf, respond } from "./respond.ts";
 import { documentLimit, isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
@@ -177,13 +177,15 @@ function pace(app: Elysia, { gateway, trusted }: Side, pacer: LoopPacer): void {
   });
 }
 
-function answer({ server }: Elysia, side: Side, request: Request, route: ServedRoute) {
+function answer({ server }: Elysia, side: Side, request: Request, usual: ServedRoute) {
   const { gateway, served, trusted, cors } = side;
+  const route = inFormatOf(request, usual, gateway);
   assert(server, "a request came before the server was there");
   const isSocket = route.isUpgrade === true;
   if (isSocket && !asksForWebSocket(request)) return unrouted(request, served(), cors);
   if (!isOn(route, gateway.configured.settings)) {
-    if (isSocket) return unrouted(request, served(), cors);
+    // Another method may have a route with this path.
+    if (isSocket || route.errors.served !== undefined) return unrouted(request, served(), cors);
     const response = notFound(request, served());
     return cors.isOn ? cors.mark(request, response) : response;
   }
@@ -192,6 +194,15 @@ function answer({ server }: Elysia, side: Side, request: Request, route: ServedR
     : new HttpCall(request, route, server, trusted());
   const responding = respond(gateway, call, route);
   return cors.isOn ? cors.markLater(request, responding) : responding;
+}
+
+function inFormatOf(request: Request, route: ServedRoute, { configured }: Gateway): ServedRoute {
+  const { otherFormat: other } = route;
+  if (other === undefined || !isOn(other, configured.settings)) return route;
+  const { keyParameter } = other;
+  const isShown = formatOf(request.headers) === other.errors;
+  const hasKey = keyParameter !== undefined && urlOf({ request }).searchParams.has(keyParameter);
+  return isShown || hasKey ? other : route;
 }
 
 function addDocuments(app: Elysia, gateway: Gateway): void {
@@ -212,7 +223,9 @@ function unrouted(request: Request, served: readonly Route[], cors: Cors): Respo
   const isCrossOrigin = cors.isOn && isOfInterface(path);
   const preflight = isCrossOrigin ? cors.preflight(request, methods || "GET, POST") : null;
   if (preflight !== null) return preflight;
-  const response = at.length === 0 ? notFound(request, served) : wrongMethod(request, at, methods);
+  // Below a path with a wildcard is what another API has under its own methods.
+  const isUnknown = at.every(({ errors }) => errors.served !== undefined);
+  const response = isUnknown ? notFound(request, served) : wrongMethod(request, at, methods);
   return isCrossOrigin ? cors.mark(request, response) : response;
 }
 
@@ -235,12 +248,13 @@ function wrongMethod(request: Request, at: readonly Route[], methods: string): R
 function notFound(request: Request, served: readonly Route[]): Response {
   const path = pathOf(request);
   const meant = meantPath(path, served);
+  const format = formatAt(path, request.headers, served);
   const hint =
     meant === null
-      ? ""
+      ? ` ${format.served ?? ""}`.trimEnd()
       : ` Did you mean ${meant}? OpenAI clients need a base URL that ends in /v1; Anthropic clients use it without /v1.`;
   const message = `Unknown path ${request.method} ${path.slice(0, 200)}.${hint}`;
-  return plainError(path, new GatewayError("not_found", message), {}, formatAt(path, request.headers));
+  return plainError(path, new GatewayError("not_found", message), {}, format);
 }
 
 function asksForWebSocket(request: Request): boolean {

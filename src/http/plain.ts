@@ -2,6 +2,7 @@ import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
 import { clientDialects, plainErrors } from "../dialects/registry.ts";
+import type { Route } from "../gateway/exchange/client-call.ts";
 import { routes } from "../gateway/operations.ts";
 import { isAt } from "./routes.ts";
 
@@ -33,10 +34,15 @@ function uncached(): Record<string, string> {
 }
 
 /** The error format of the route at this path. Without a route: the client's, if its headers show one, or the parent route's. */
-export function formatAt(path: string, client?: Headers): ErrorFormat {
-  const route = routes.find((it) => isAt(it, path));
+export function formatAt(path: string, client?: Headers, served: readonly Route[] = routes): ErrorFormat {
+  const route = served.find((it) => isAt(it, path));
   if (route !== undefined) return route.errors;
-  const shown = clientDialects.find(({ marks }) => marks.some((name) => client?.has(name)));
-  if (shown !== undefined) return shown.errorFormat;
-  return routes.find((it) => path.startsWith(`${it.path}/`))?.errors ?? plainErrors;
+  const shown = client === undefined ? undefined : formatOf(client);
+  if (shown !== undefined && served.some(({ errors }) => errors === shown)) return shown;
+  return served.find((it) => path.startsWith(`${it.path}/`))?.errors ?? plainErrors;
+}
+
+/** The format that a client's headers show; undefined if they show none. */
+export function formatOf(client: Headers): ErrorFormat | undefined {
+  return clientDialects.find(({ marks }) => marks.some((name) => client.has(name)))?.errorFormat;
 }

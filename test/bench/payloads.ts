@@ -1,4 +1,4 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 /** A byte that stands in every content event exactly once, so that counting events is counting bytes. */
 export const markerByte = 0x7e;
@@ -42,7 +42,7 @@ export const turnover: Pacing = {
 export const pacings = [steady, turnover];
 
 /** What a request asks for: an answer in a dialect, or vectors. */
-export type Asked = ClientDialectName | "embeddings";
+export type Asked = BodyDialectName | "embeddings";
 
 export const paths: Readonly<Record<Asked, string>> = {
   embeddings: "/v1/embeddings",
@@ -139,7 +139,7 @@ export const answers: Readonly<Record<Asked, string>> = {
 };
 
 /** The events of one stream, each with its framing, with `count` content events among them. */
-export function streamEvents(dialect: ClientDialectName, count: number): string[] {
+export function streamEvents(dialect: BodyDialectName, count: number): string[] {
   const text = ` tide${marker}`;
   const content = Array.from({ length: count }, () => text);
   if (dialect === "chat") return chatEvents(content);

@@ -1,5 +1,5 @@
 import type { Socket } from "bun";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 import {
   type Asked,
@@ -36,7 +36,7 @@ interface Stream {
 
 const wholeResponses = { ...byDialect(wholeAnswer), embeddings: wholeAnswer("embeddings") };
 const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream, 4));
-const pacedStreams = new Map<Pacing, Readonly<Record<ClientDialectName, readonly Buffer[]>>>(
+const pacedStreams = new Map<Pacing, Readonly<Record<BodyDialectName, readonly Buffer[]>>>(
   pacings.map((pacing) => [pacing, byDialect((dialect) => streamWrites(dialect, pacing.events, 1))]),
 );
 
@@ -150,17 +150,17 @@ function wholeAnswer(asked: Asked): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-function dialectOf(path: string): ClientDialectName {
+function dialectOf(path: string): BodyDialectName {
   if (path.endsWith(paths.chat)) return "chat";
   return path.endsWith(paths.responses) ? "responses" : "messages";
 }
 
-function byDialect<Value>(make: (dialect: ClientDialectName) => Value): Record<ClientDialectName, Value> {
+function byDialect<Value>(make: (dialect: BodyDialectName) => Value): Record<BodyDialectName, Value> {
   return { chat: make("chat"), responses: make("responses"), messages: make("messages") };
 }
 
 /** One HTTP chunk per event; the head travels with the first, the end with the last. */
-function streamWrites(dialect: ClientDialectName, count: number, eventsPerWrite: number): Buffer[] {
+function streamWrites(dialect: BodyDialectName, count: number, eventsPerWrite: number): Buffer[] {
   const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
   const chunks = streamEvents(dialect, count).map(
     (event) => `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import type { Step } from "../support/answers.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { StreamReader } from "../support/sse.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { goodScenarios, textScenario } from "./conversation/scenarios.ts";
@@ -64,9 +64,7 @@ const heartbeats = {
 const ends = { chat: "[DONE]", responses: "response.completed", messages: "message_stop" };
 
 test("every pair has heartbeats in the client's own dialect for as long as the provider is silent", async () => {
-  const pairs = clientDialectNames.flatMap((client) =>
-    speakerNames.map((provider) => ({ client, provider })),
-  );
+  const pairs = bodyDialectNames.flatMap((client) => speakerNames.map((provider) => ({ client, provider })));
   const { promise: until, resolve: speakOn } = Promise.withResolvers<void>();
   silence = { until };
   const streams = await Promise.all(
@@ -90,7 +88,7 @@ async function untilHeard(reader: StreamReader, heartbeat: RegExp, times: number
   }
 }
 
-async function askFor(client: ClientDialectName, provider: SpeakerName): Promise<Response> {
+async function askFor(client: BodyDialectName, provider: SpeakerName): Promise<Response> {
   const { key, model, url } = world.access(provider);
   const { system, user } = textScenario.ask;
   const asked = [{ role: "user", content: user[0] }];

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
 import { type SpeakerName, speakers } from "./conversation/speakers.ts";
@@ -31,7 +31,7 @@ export function understoodAs({ says, usage, ending }: Turn, provider: SpeakerNam
  * Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. Gemini's is a
  * seal of its calls, which chat has a place for.
  */
-export function repliesTo(scenario: Scenario, client: ClientDialectName, provider: SpeakerName): Reply[] {
+export function repliesTo(scenario: Scenario, client: BodyDialectName, provider: SpeakerName): Reply[] {
   const { dialect } = speakers[provider];
   const isSealOfCalls = dialect === "gemini";
   const reasons = scenario.turns.some(

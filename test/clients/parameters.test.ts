@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { JsonObject } from "../../src/base/json.ts";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => world.dispose());
 
 function inItsDialect({ path, body }: SeenRequest) {
-  const dialect = clientDialectNames.find((name) => path.endsWith(endings[name])) ?? "chat";
+  const dialect = bodyDialectNames.find((name) => path.endsWith(endings[name])) ?? "chat";
   return answerFrom(`${dialect}/text.${body["stream"] === true ? "sse" : "json"}`);
 }
 
@@ -40,7 +40,7 @@ interface Outcome {
   readonly sent: JsonObject | undefined;
 }
 
-async function ask(client: ClientDialectName, access: Access, body: JsonObject): Promise<Outcome> {
+async function ask(client: BodyDialectName, access: Access, body: JsonObject): Promise<Outcome> {
   world.provider.reset();
   world.provider.script(inItsDialect);
   try {
@@ -56,7 +56,7 @@ async function ask(client: ClientDialectName, access: Access, body: JsonObject):
 }
 
 /** The packages read the whole answer; the casts are because the bodies are made from a table. */
-const request: Record<ClientDialectName, (access: Access, body: JsonObject) => Promise<Response>> = {
+const request: Record<BodyDialectName, (access: Access, body: JsonObject) => Promise<Response>> = {
   chat: async ({ url, key }, body) => {
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
     const params = body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -108,7 +108,7 @@ function isFine(fate: string): boolean {
 }
 
 /** Parameters whose value in the table asks for what the provider does anyway, or that never get into the body. */
-const harmless: Readonly<Record<ClientDialectName, readonly string[]>> = {
+const harmless: Readonly<Record<BodyDialectName, readonly string[]>> = {
   chat: ["modalities"],
   // Reasoning always comes back sealed, also where it is not asked for, and the gateway stores responses itself, as it runs them in the
   // background.
@@ -117,12 +117,12 @@ const harmless: Readonly<Record<ClientDialectName, readonly string[]>> = {
   messages: ["thinking", "user_profile_id", "workspace_id"],
 };
 
-function isHarmless(name: string, client: ClientDialectName): boolean {
+function isHarmless(name: string, client: BodyDialectName): boolean {
   return harmless[client].includes(name);
 }
 
-describe.each([...clientDialectNames])("every parameter of %s", (client) => {
-  test.each([...clientDialectNames])("has a fate on a provider of %s", async (provider) => {
+describe.each([...bodyDialectNames])("every parameter of %s", (client) => {
+  test.each([...bodyDialectNames])("has a fate on a provider of %s", async (provider) => {
     const access = world.access(provider);
     const fates: Record<string, string> = {};
     for (const each of casesOf(client)) {
@@ -147,8 +147,8 @@ suite("the official Python packages, which validate what they read", () => {
   test(
     "can send every parameter on every provider dialect",
     async () => {
-      const requests = clientDialectNames.flatMap((client) =>
-        clientDialectNames.flatMap((provider) => {
+      const requests = bodyDialectNames.flatMap((client) =>
+        bodyDialectNames.flatMap((provider) => {
           const access = world.access(provider);
           return casesOf(client).map((each) => ({ client, provider, access, ...each }));
         }),

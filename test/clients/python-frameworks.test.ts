@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { dialectSpeakers, type SpeakerName } from "./conversation/speakers.ts";
@@ -15,7 +15,7 @@ import { startWorld, type World } from "./world.ts";
 interface Group {
   readonly name: string;
   readonly environment: () => Promise<string | null>;
-  readonly frameworks: Readonly<Record<string, readonly ClientDialectName[]>>;
+  readonly frameworks: Readonly<Record<string, readonly BodyDialectName[]>>;
 }
 
 const groups: readonly Group[] = [
@@ -28,14 +28,14 @@ const groups: readonly Group[] = [
       "openai-agents, over WebSocket": ["responses"],
       "openai-agents, chained over WebSocket": ["responses"],
       "openai-agents, compacted": ["responses"],
-      langgraph: clientDialectNames,
-      "pydantic-ai": clientDialectNames,
+      langgraph: bodyDialectNames,
+      "pydantic-ai": bodyDialectNames,
     },
   },
   {
     name: "older packages",
     environment: largeClients.pythonWithOlderPackages,
-    frameworks: { "llama-index": clientDialectNames, instructor: clientDialectNames },
+    frameworks: { "llama-index": bodyDialectNames, instructor: bodyDialectNames },
   },
 ];
 
@@ -57,7 +57,7 @@ const aliases: Readonly<Record<SpeakerName, string>> = {
 
 interface Run {
   readonly framework: string;
-  readonly dialect: ClientDialectName;
+  readonly dialect: BodyDialectName;
   readonly provider: SpeakerName;
   readonly stream: boolean;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { callsOf, runTool, type Scenario } from "./conversation/scenario.ts";
 import { badScenarios, essentialScenarios } from "./conversation/scenarios.ts";
@@ -22,13 +22,13 @@ interface Outcome {
 }
 
 interface Conversation {
-  readonly client: ClientDialectName;
+  readonly client: BodyDialectName;
   readonly provider: SpeakerName;
   readonly stream: boolean;
   readonly scenario: Scenario;
 }
 
-const conversations: readonly Conversation[] = clientDialectNames.flatMap((client) =>
+const conversations: readonly Conversation[] = bodyDialectNames.flatMap((client) =>
   speakerNames.flatMap((provider) =>
     [false, true].flatMap((stream) =>
       [...essentialScenarios, ...badScenarios].map((scenario) => ({ client, provider, stream, scenario })),

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { EntryView } from "../../src/admin/requests/schema.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { hello, paths, streamEvents } from "../gateway/wire-answers.ts";
 import { sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startProvider } from "../support/provider.ts";
 import { StreamReader } from "../support/sse.ts";
@@ -20,7 +20,7 @@ const asked = Object.entries(texts).flatMap(([name, text]) =>
 );
 
 /** All of a text, and neither its end nor a usage. */
-function unfinished(dialect: ClientDialectName, text: string) {
+function unfinished(dialect: BodyDialectName, text: string) {
   const events = streamEvents(dialect, { text: `${text} behold` });
   const last = events.findIndex((event) => event.includes("behold"));
   return { ...sse(""), steps: [{ write: events.slice(0, last + 1).join("") }, { stall: true as const }] };

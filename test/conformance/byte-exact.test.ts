@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
-
 import { splitAt } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { allStreams, answerFrom, fixture, type StreamName } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { readStream } from "../support/sse.ts";
@@ -10,7 +9,7 @@ import { useWorld } from "./world.ts";
 
 const world = useWorld();
 
-const routes: Record<ClientDialectName, Route> = { chat, responses, messages: messagesRoute };
+const routes: Record<BodyDialectName, Route> = { chat, responses, messages: messagesRoute };
 
 /** Random cuts, close together in some runs and rare in others. */
 function places(seed: number, length: number): number[] {
@@ -29,7 +28,7 @@ async function relayed(name: StreamName, route: Route, seed: number, change: obj
   return text;
 }
 
-async function expectByteExact(dialect: ClientDialectName, change: object): Promise<void> {
+async function expectByteExact(dialect: BodyDialectName, change: object): Promise<void> {
   for (const [index, name] of allStreams[dialect].entries()) {
     for (let turn = 0; turn < 8; turn += 1) {
       const seed = index * 100 + turn;

@@ -11,7 +11,7 @@ import type {
   IrToolResult,
   ReasoningSignature,
 } from "../../src/dialects/ir/ir.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import type { SeededRandom } from "../support/random.ts";
 
 /**
@@ -20,10 +20,10 @@ import type { SeededRandom } from "../support/random.ts";
  */
 export class Generator {
   readonly #random: SeededRandom;
-  readonly #way: ReadonlySet<ClientDialectName>;
+  readonly #way: ReadonlySet<BodyDialectName>;
   #ids = 0;
 
-  constructor(random: SeededRandom, way: readonly ClientDialectName[]) {
+  constructor(random: SeededRandom, way: readonly BodyDialectName[]) {
     this.#random = random;
     this.#way = new Set(way);
   }
@@ -55,7 +55,7 @@ export class Generator {
   }
 
   /** `maker`: whose answer it is, for what only that provider can say. */
-  response(maker: ClientDialectName): IrResponse {
+  response(maker: BodyDialectName): IrResponse {
     const blocks = this.#assistant();
     const calls = blocks.some((block) => block.type === "tool_call");
     return {
@@ -97,7 +97,7 @@ export class Generator {
     return [...said, ...calls, ...more];
   }
 
-  #reasoning(maker: ClientDialectName): IrReasoning[] {
+  #reasoning(maker: BodyDialectName): IrReasoning[] {
     if (!this.#random.chance(0.7)) return [];
     if (maker === "chat") return [reasoning([this.#text()], { maker: "chat" })];
     if (maker === "responses") {

@@ -3,15 +3,10 @@ import { join } from "node:path";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import type { Source } from "../../src/dialects/contract/client-dialect.ts";
 import type { Target } from "../../src/dialects/contract/provider-dialect.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  type ProviderDialectName,
-  providerDialect,
-} from "../../src/dialects/registry.ts";
-
+import { clientDialect, type ProviderDialectName, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../src/dialects/translation/translation.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 /**
  * A golden file is one translation: a first line that says what it proves, the pair, perhaps what is special
@@ -24,7 +19,7 @@ import type { Translation } from "../../src/dialects/translation/translation.ts"
 export interface Golden {
   readonly file: string;
   readonly title: string;
-  readonly client: ClientDialectName;
+  readonly client: BodyDialectName;
   readonly target: Target;
   readonly sections: ReadonlyMap<string, string>;
 }
@@ -39,7 +34,7 @@ export function readGoldens(): Golden[] {
 export function parseGolden(file: string, text: string): Golden {
   const [head = "", ...rest] = text.split(/^--- /m);
   const [title = "", pair = "", special = "target: {}"] = head.trim().split("\n");
-  const [client, provider] = pair.split(" -> ") as [ClientDialectName, ProviderDialectName];
+  const [client, provider] = pair.split(" -> ") as [BodyDialectName, ProviderDialectName];
   const sections = new Map<string, string>();
   for (const section of rest) {
     const end = section.indexOf("\n");

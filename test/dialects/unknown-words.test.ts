@@ -8,9 +8,10 @@ import { tierOf } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrFinish } from "../../src/dialects/ir/ir.ts";
 import { readFinish as readChatFinish } from "../../src/dialects/openai-chat/finish.ts";
 import { countItem } from "../../src/dialects/openai-responses/provider/usage-in.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../../src/dialects/registry.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { CallCounter } from "../../src/dialects/usage/extra-usage.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 const target = {
   dialect: providerDialect("messages"),
@@ -23,13 +24,13 @@ const target = {
   capabilities: {},
 } as const;
 
-const asked: Readonly<Record<ClientDialectName, JsonObject>> = {
+const asked: Readonly<Record<BodyDialectName, JsonObject>> = {
   chat: { messages: [{ role: "user", content: "Hi" }] },
   responses: { input: "Hi" },
   messages: { max_tokens: 10, messages: [{ role: "user", content: "Hi" }] },
 };
 
-function refusedField(dialect: ClientDialectName, fields: JsonObject): string | null {
+function refusedField(dialect: BodyDialectName, fields: JsonObject): string | null {
   const toward = dialect === "messages" ? ({ ...target, dialect: providerDialect("chat") } as const) : target;
   try {
     translate(

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { type ClientDialectName, providerDialect } from "../../src/dialects/registry.ts";
+import { providerDialect } from "../../src/dialects/registry.ts";
 import { mergeReported } from "../../src/dialects/usage/reported-usage.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 /** The figures of an answer with this usage. */
-function usageIn(dialect: ClientDialectName, usage: Json | undefined) {
+function usageIn(dialect: BodyDialectName, usage: Json | undefined) {
   return providerDialect(dialect).usageIn({ usage });
 }
 
@@ -151,7 +152,7 @@ const nonsense = ["12", true, [], {}, -1, 1.5, Number.NaN, Number.NEGATIVE_INFIN
 const absurd = [1_000_000_001, 1e12, 1e300, 1_000_000_000.5, Number.POSITIVE_INFINITY];
 
 interface Names {
-  readonly dialect: ClientDialectName;
+  readonly dialect: BodyDialectName;
   readonly input: string;
   readonly output: string;
   readonly inputDetails: readonly (readonly string[])[];

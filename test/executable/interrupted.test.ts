@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { EntryView } from "../../src/admin/requests/schema.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { hello, paths, streamEvents, usageOf } from "../gateway/wire-answers.ts";
 import { type Answer, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -37,14 +37,14 @@ function journaled(): number {
 
 const words = ["Sluices keep the canal navigable,", " and boats go up and down with them."] as const;
 const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test" } as const;
-const dialects = ["chat", "responses", "messages"] as const satisfies readonly ClientDialectName[];
+const dialects = ["chat", "responses", "messages"] as const satisfies readonly BodyDialectName[];
 
-function eventsOf(dialect: ClientDialectName): string[] {
+function eventsOf(dialect: BodyDialectName): string[] {
   const firstUsage = usageOf(dialect, 100, 1);
   return streamEvents(dialect, { text: words.join(""), ...(dialect === "messages" ? { firstUsage } : {}) });
 }
 
-async function read(dialect: ClientDialectName, key: TestKey, steps: Answer["steps"]) {
+async function read(dialect: BodyDialectName, key: TestKey, steps: Answer["steps"]) {
   provider.script({ ...sse(""), steps });
   const body = hello(dialect, models[dialect], { stream: true });
   const response = await sluice.request(paths[dialect], { key, body });
@@ -60,7 +60,7 @@ async function chargesOf(key: TestKey): Promise<EntryView[]> {
 }
 
 /** What a client pays that leaves behind the first, and behind the second part of the text. */
-async function amountsOfCancels(dialect: ClientDialectName, parts: readonly string[]): Promise<number[]> {
+async function amountsOfCancels(dialect: BodyDialectName, parts: readonly string[]): Promise<number[]> {
   const amounts: number[] = [];
   for (const [index, word] of ["navigable", "them."].entries()) {
     const key = await sluice.createKey();

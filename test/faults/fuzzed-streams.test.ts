@@ -2,9 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { Json } from "../../src/base/json.ts";
 import {
-  type ClientDialectName,
   clientDialect,
-  clientDialectNames,
   type ProviderDialectName,
   providerDialect,
   providerDialectNames,
@@ -13,6 +11,7 @@ import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/response/pending-response.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { isFast, isSoak } from "../support/effort.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
@@ -63,7 +62,7 @@ function mutateStream(text: string, random: SeededRandom): Uint8Array {
 }
 
 function relayerFor(
-  client: ClientDialectName,
+  client: BodyDialectName,
   provider: ProviderDialectName,
   random: SeededRandom,
 ): StreamRelayer {
@@ -150,7 +149,7 @@ function expectSound(
 
 describe("a provider's stream with something wrong in it ends well or fails well", () => {
   for (const provider of providerDialectNames) {
-    for (const client of clientDialectNames) {
+    for (const client of bodyDialectNames) {
       test(`${provider} toward a ${client} client`, () => {
         for (let seed = only ?? 1; seed <= (only ?? runs); seed += 1) {
           const random = seededRandom(seed);

@@ -1,4 +1,3 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import {
   type Answer,
   compressed,
@@ -11,6 +10,7 @@ import {
   sse,
   text,
 } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { answerFrom } from "../support/fixtures.ts";
 
 /**
@@ -20,7 +20,7 @@ import { answerFrom } from "../support/fixtures.ts";
 export interface Fault {
   readonly name: string;
   readonly stream: boolean;
-  readonly answer: (dialect: ClientDialectName) => Answer;
+  readonly answer: (dialect: BodyDialectName) => Answer;
   readonly expected:
     | { readonly status: number; readonly code: string; readonly messagesStatus?: number }
     | "in-band";
@@ -35,15 +35,15 @@ export interface Fault {
 }
 
 /** An event that only comes after content, in each dialect. */
-const lateEvent: Readonly<Record<ClientDialectName, string>> = {
+const lateEvent: Readonly<Record<BodyDialectName, string>> = {
   chat: '"finish_reason":"stop"',
   responses: "response.output_text.done",
   messages: "content_block_stop",
 };
 
-const stream = (dialect: ClientDialectName) => answerFrom(`${dialect}/text.sse`);
-const whole = (dialect: ClientDialectName) => answerFrom(`${dialect}/text.json`);
-const afterContent = (then: Answer["steps"]) => (dialect: ClientDialectName) =>
+const stream = (dialect: BodyDialectName) => answerFrom(`${dialect}/text.sse`);
+const whole = (dialect: BodyDialectName) => answerFrom(`${dialect}/text.json`);
+const afterContent = (then: Answer["steps"]) => (dialect: BodyDialectName) =>
   cutBefore(stream(dialect), lateEvent[dialect], then);
 const errorFrame = 'data: {"type":"error","error":{"type":"server_error","message":"it broke"}}\n\n';
 const upstreamError = { status: 502, code: "upstream_error" };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -11,29 +11,29 @@ import { type Fault, faults } from "./matrix.ts";
  * Every upstream fault in every dialect: what the client gets, what is charged, what the provider saw.
  * Each pair has its own provider and model, because a failed one is in cooldown for a while.
  */
-const pairs = clientDialectNames.flatMap((dialect) =>
+const pairs = bodyDialectNames.flatMap((dialect) =>
   faults.map((fault, index) => ({ dialect, fault, id: `f${index}-${dialect}` })),
 );
 
-const asks: Readonly<Record<ClientDialectName, { path: string; body: object }>> = {
+const asks: Readonly<Record<BodyDialectName, { path: string; body: object }>> = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "Hello" }] } },
   responses: { path: "/v1/responses", body: { input: "Hello" } },
   messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: "Hello" }] } },
 };
 
-const properEnds: Readonly<Record<ClientDialectName, RegExp>> = {
+const properEnds: Readonly<Record<BodyDialectName, RegExp>> = {
   chat: /\[DONE\]/,
   responses: /"type":\s*"response\.(completed|incomplete)"/,
   messages: /message_stop/,
 };
 
-const inBandShapes: Readonly<Record<ClientDialectName, RegExp>> = {
+const inBandShapes: Readonly<Record<BodyDialectName, RegExp>> = {
   chat: /data: \{"error":\{"message":"[^"]+","type":"\w+","code":"\w+"/,
   responses: /event: response\.failed\ndata: \{"type":"response\.failed"/,
   messages: /event: error\ndata: \{"type":"error","error":\{"type":"\w+","message":"/,
 };
 
-const heartbeats: Readonly<Record<ClientDialectName, RegExp>> = {
+const heartbeats: Readonly<Record<BodyDialectName, RegExp>> = {
   chat: /^: keepalive$/m,
   responses: /^event: keepalive$/m,
   messages: /^event: ping$/m,
@@ -91,7 +91,7 @@ async function standingOf(key: TestKey): Promise<Standing> {
   return (await (await sluice.request("/v1/usage", { key })).json()) as Standing;
 }
 
-describe.each([...clientDialectNames])("toward a %s client, a provider that", (dialect) => {
+describe.each([...bodyDialectNames])("toward a %s client, a provider that", (dialect) => {
   const ofDialect = pairs.filter((pair) => pair.dialect === dialect);
   test.each(ofDialect.map(({ fault, id }): [string, Fault, string] => [fault.name, fault, id]))(
     "%s",
@@ -107,7 +107,7 @@ describe.each([...clientDialectNames])("toward a %s client, a provider that", (d
 });
 
 /** False if the stream should have shown life before it ended, and did not. */
-async function askAndCheck(dialect: ClientDialectName, fault: Fault, id: string): Promise<boolean> {
+async function askAndCheck(dialect: BodyDialectName, fault: Fault, id: string): Promise<boolean> {
   const key = await sluice.createKey();
   const { path, body } = asks[dialect];
   const response = await sluice.request(path, { key, body: { model: id, stream: fault.stream, ...body } });
@@ -119,7 +119,7 @@ async function askAndCheck(dialect: ClientDialectName, fault: Fault, id: string)
 }
 
 /** Whether there was a heartbeat. */
-async function checkInBand(dialect: ClientDialectName, response: Response): Promise<boolean> {
+async function checkInBand(dialect: BodyDialectName, response: Response): Promise<boolean> {
   expect(response.status).toBe(200);
   const { text } = await readStream(response);
   expect(text).toMatch(inBandShapes[dialect]);
@@ -128,7 +128,7 @@ async function checkInBand(dialect: ClientDialectName, response: Response): Prom
 }
 
 async function checkStatus(
-  dialect: ClientDialectName,
+  dialect: BodyDialectName,
   fault: Fault,
   expected: Exclude<Fault["expected"], "in-band">,
   response: Response,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, json } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { summarizeUsage } from "../support/usage.ts";
 import { paths, wholeAnswer } from "./wire-answers.ts";
@@ -87,7 +87,7 @@ function turnsOf(body: JsonObject): readonly unknown[] {
 }
 
 interface Conversation {
-  readonly dialect: ClientDialectName;
+  readonly dialect: BodyDialectName;
   readonly model: string;
   /** How it begins. */
   readonly question: string;

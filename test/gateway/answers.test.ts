@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { json, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
 import { usageRecords } from "../support/usage.ts";
 import { waitFor } from "../support/wait.ts";
@@ -17,14 +17,14 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const text = "Sluices keep the canal navigable.";
 const measured = [{ amount: -(100 * 1_000 + 20 * 2_000), basis: "measured", outcome: "completed" }] as const;
-const properEnd: Readonly<Record<ClientDialectName, string>> = {
+const properEnd: Readonly<Record<BodyDialectName, string>> = {
   chat: "data: [DONE]",
   responses: "event: response.completed",
   messages: "event: message_stop",
 };
 
 /** The text of a stream in any dialect, put together from its events. */
-function textIn(stream: Awaited<ReturnType<typeof readStream>>, dialect: ClientDialectName): string {
+function textIn(stream: Awaited<ReturnType<typeof readStream>>, dialect: BodyDialectName): string {
   return dataOf<{
     choices?: { delta: { content?: string } }[];
     delta?: string | { text?: string };

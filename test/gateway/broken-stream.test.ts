@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import {
-  type ClientDialectName,
   clientDialect,
-  clientDialectNames,
   type ProviderDialectName,
   providerDialect,
   providerDialectNames,
@@ -12,6 +10,7 @@ import { translate } from "../../src/dialects/translation/translate.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/response/pending-response.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { fixture } from "../support/fixtures.ts";
 
 const failures: Readonly<Record<ProviderDialectName, string>> = {
@@ -23,7 +22,7 @@ const failures: Readonly<Record<ProviderDialectName, string>> = {
   gemini: 'data: {"error":{"code":500,"message":"it broke","status":"INTERNAL"}}\n\n',
 };
 
-function relayerFor(client: ClientDialectName, provider: ProviderDialectName): StreamRelayer {
+function relayerFor(client: BodyDialectName, provider: ProviderDialectName): StreamRelayer {
   if (client === provider) {
     return new PassthroughRelayer({
       dialect: client,
@@ -54,7 +53,7 @@ const failed = new GatewayError("upstream_error", "it broke");
 
 describe("a stream that fails in the same chunk as the content before it", () => {
   for (const provider of providerDialectNames) {
-    for (const client of clientDialectNames) {
+    for (const client of bodyDialectNames) {
       test(`gives a ${client} client that content first, from a provider of ${provider}`, () => {
         const text = fixture(`${provider}/text.sse`);
         const content = text.slice(0, text.indexOf("\n\n", text.indexOf("canal")) + 2);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { heldInput } from "../support/estimated.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { type Pair, pairs, pairsToTry, talker } from "./pairs.ts";
@@ -172,19 +172,19 @@ const early = [
   { name: "no usage so far", said: {}, charge: () => nano(helloTokens, twoWords) },
   {
     name: "a usage at its beginning, without output",
-    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, 100, 0) }),
+    said: (provider: BodyDialectName) => ({ firstUsage: usageOf(provider, 100, 0) }),
     // Responses has no figures before its end.
-    charge: (provider: ClientDialectName) => nano(provider === "responses" ? helloTokens : 100, twoWords),
+    charge: (provider: BodyDialectName) => nano(provider === "responses" ? helloTokens : 100, twoWords),
   },
   {
     name: "a usage at its beginning, with more output than was received",
-    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, 100, 30) }),
-    charge: (provider: ClientDialectName) =>
+    said: (provider: BodyDialectName) => ({ firstUsage: usageOf(provider, 100, 30) }),
+    charge: (provider: BodyDialectName) =>
       provider === "responses" ? nano(helloTokens, twoWords) : nano(100, 30),
   },
   {
     name: "a usage at its beginning that is no usage",
-    said: (provider: ClientDialectName) => ({ firstUsage: usageOf(provider, "many", -3) }),
+    said: (provider: BodyDialectName) => ({ firstUsage: usageOf(provider, "many", -3) }),
     charge: () => nano(helloTokens, twoWords),
   },
 ] as const;

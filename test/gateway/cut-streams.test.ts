@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { clientDialect, clientDialectNames, providerDialect } from "../../src/dialects/registry.ts";
+import { clientDialect, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
+import { bodyDialectNames } from "../support/body-dialects.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 
-type Client = (typeof clientDialectNames)[number];
+type Client = (typeof bodyDialectNames)[number];
 
 function relayerFor(client: Client): TranslatedRelayer {
   const messages = [{ role: "user", content: "Hello" }];
@@ -59,7 +60,7 @@ function relayedInFull(client: Client, bytes: Uint8Array) {
 }
 
 describe("frames that differ in their text and their figures (G53)", () => {
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     test(`are the same for a ${client} client whether they are read in full or not`, () => {
       for (const name of streamsWithUsage.gemini) {
         for (const text of [fixture(name), fixture(name).replaceAll("\r\n", "\n")]) {
@@ -93,7 +94,7 @@ describe("chunks that leave out the figure of the candidates, as those before th
   const prompt = { promptTokenCount: 20, totalTokenCount: 20 };
   const thought = { promptTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 25 };
 
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     test(`do not make the text free for a ${client} client, whether it is the first or a later one`, () => {
       for (const usage of [prompt, thought, { totalTokenCount: 120 }]) {
         const relayer = relayerFor(client);
@@ -123,7 +124,7 @@ describe("chunks that leave out the figure of the candidates, as those before th
 });
 
 describe("a stream of Gemini that is cut off at any byte (T01, G56)", () => {
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     test(`gives a ${client} client the whole answer, or the beginning of it and a failure`, () => {
       for (const name of streamsWithUsage.gemini) {
         const bytes = Buffer.from(fixture(name));

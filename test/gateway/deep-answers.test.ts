@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
-
 import { json, sse, text as textAnswer } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { readStream } from "../support/sse.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { World } from "./world.ts";
@@ -17,7 +16,7 @@ const nest = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const deep = nest(levels);
 
 /** Where arbitrary structure may occur in each dialect: a tool's input, or an unknown field. */
-const bodies: Readonly<Record<ClientDialectName, readonly string[]>> = {
+const bodies: Readonly<Record<BodyDialectName, readonly string[]>> = {
   chat: [
     `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi","x":${deep}}}]}`,
     `{"choices":[${"[".repeat(levels)}${"]".repeat(levels)}]}`,

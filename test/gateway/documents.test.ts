@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { talker } from "./pairs.ts";
 import { paths, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
@@ -18,7 +18,7 @@ const manyPages = Buffer.from(
 ).toString("base64");
 const address = "https://example.com/report.pdf";
 
-const parts: Readonly<Record<ClientDialectName, Readonly<Record<string, object>>>> = {
+const parts: Readonly<Record<BodyDialectName, Readonly<Record<string, object>>>> = {
   chat: {
     "in bytes": {
       type: "file",
@@ -46,7 +46,7 @@ const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test
 const window = 200_000;
 const heldNano = window * 1_250 + 10 * 2_000;
 
-function bodyOf(dialect: ClientDialectName, part: object, more: object = {}): object {
+function bodyOf(dialect: BodyDialectName, part: object, more: object = {}): object {
   const message = { role: "user", content: [part] };
   const limit = dialect === "responses" ? { max_output_tokens: 10 } : { max_tokens: 10 };
   const asked = dialect === "responses" ? { input: [message] } : { messages: [message] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { delayed, openAiError, silence, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths, streamEvents, wholeAnswer } from "./wire-answers.ts";
@@ -16,7 +16,7 @@ const usages = {
 /** Some heartbeats after the head. */
 const slowMs = 700;
 
-const stream = (dialect: ClientDialectName) =>
+const stream = (dialect: BodyDialectName) =>
   sse(streamEvents(dialect, { ...said, usage: usages[dialect], firstUsage: usages[dialect] }).join(""));
 
 /** `first` is asked before `second`. */
@@ -39,7 +39,7 @@ function ask(
   world: World,
   caller: Caller,
   model: string,
-  dialect: ClientDialectName,
+  dialect: BodyDialectName,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   const more = { stream: true, ...(dialect === "messages" ? { max_tokens: 100 } : {}) };

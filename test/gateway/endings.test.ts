@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
-
 import type { Accounts } from "../../src/ledger/accounts.ts";
 import { type Answer, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -44,31 +43,31 @@ afterEach(() => {
 });
 
 const models = { chat: "gpt-test", responses: "gpt-test", messages: "claude-test" } as const;
-const inBandError: Readonly<Record<ClientDialectName, string>> = {
+const inBandError: Readonly<Record<BodyDialectName, string>> = {
   chat: 'data: {"error"',
   responses: "response.failed",
   messages: "event: error",
 };
-const properEnd: Readonly<Record<ClientDialectName, string>> = {
+const properEnd: Readonly<Record<BodyDialectName, string>> = {
   chat: "[DONE]",
   responses: "response.completed",
   messages: "message_stop",
 };
 const text = "Sluices keep the canal navigable.";
 
-function beginning(dialect: ClientDialectName, then: Answer["steps"]): Answer {
+function beginning(dialect: BodyDialectName, then: Answer["steps"]): Answer {
   const events = streamEvents(dialect, { text });
   const second = events.findIndex((event) => event.includes(" keep"));
   return { ...sse(""), steps: [{ write: events.slice(0, second + 1).join("") }, ...then] };
 }
 
-function ask(caller: Caller, dialect: ClientDialectName, stream: boolean): Promise<Response> {
+function ask(caller: Caller, dialect: BodyDialectName, stream: boolean): Promise<Response> {
   const body = hello(dialect, models[dialect], { stream });
   return world.ask(caller, { path: paths[dialect], body, headers: { "idempotency-key": "once" } });
 }
 
 /** Nothing is left, the log has one line, and the same key can ask again: places are limited to one. */
-async function expectClosed(caller: Caller, dialect: ClientDialectName, outcome: string): Promise<void> {
+async function expectClosed(caller: Caller, dialect: BodyDialectName, outcome: string): Promise<void> {
   await world.settled();
   expect(world.observed.map((facts) => facts.outcome)).toEqual([outcome]);
   Reflect.deleteProperty(world.gateway.accounts, "settle");

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../../src/base/json.ts";
-import { clientDialectNames, type ProviderDialectName } from "../../src/dialects/registry.ts";
+import type { ProviderDialectName } from "../../src/dialects/registry.ts";
 import { openingMs } from "../../src/upstream/call/inspect.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
+import { bodyDialectNames } from "../support/body-dialects.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
 
@@ -177,7 +178,7 @@ const collected: Form = {
 const afterText: Form = { ...collected, name: "a stream after its first text", stream: true };
 
 interface Asked {
-  readonly client: (typeof clientDialectNames)[number];
+  readonly client: (typeof bodyDialectNames)[number];
   readonly provider: ProviderDialectName;
   readonly stream: boolean;
   readonly more?: object;
@@ -199,7 +200,7 @@ describe("what a provider says that it has used for a failed answer is charged o
   for (const provider of providers) {
     for (const form of [...wholes, ...larges, firstFrame, collected, afterText]) {
       if (form.answer(provider, {}) === null) continue;
-      for (const client of clientDialectNames) {
+      for (const client of bodyDialectNames) {
         test(`${form.name} of ${provider}, for a client of ${client}`, async () => {
           const answer = form.answer(provider, usageIn(provider, 100, 20));
           world.provider.script([answer ?? json({}), json(good(provider))]);
@@ -246,7 +247,7 @@ describe("a failure that nothing was used for costs nothing, and the other deplo
 
   test("but text before it has been delivered, and is counted", async () => {
     world.provider.script(afterText.answer("responses", usageIn("responses", 0, 0)));
-    for (const client of clientDialectNames) {
+    for (const client of bodyDialectNames) {
       const { status } = await ask({ client, provider: "responses", stream: true });
       expect(status).toBe(200);
     }
@@ -258,7 +259,7 @@ describe("a failure that nothing was used for costs nothing, and the other deplo
 describe("a response that failed without an error is a failure too, and is charged:", () => {
   const { error: _, ...silent } = failed("responses", usageIn("responses", 100, 20));
   const { output: __, ...empty } = silent;
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     for (const [what, body] of [
       ["with output", silent],
       ["without output", empty],

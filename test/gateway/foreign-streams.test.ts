@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { largeEventBytes } from "../../src/dialects/sse/event.ts";
 import { sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { readStream } from "../support/sse.ts";
 import { pairs, talker } from "./pairs.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -33,7 +33,7 @@ async function chargesFor(
   return { status: response.status, received, charges: await world.chargesOf(caller) };
 }
 
-const dialects: readonly ClientDialectName[] = ["chat", "responses", "messages"];
+const dialects: readonly BodyDialectName[] = ["chat", "responses", "messages"];
 
 describe.each(pairs)("$client at $model, whose provider should speak $provider", (pair) => {
   const isPassed = pair.client === pair.provider;

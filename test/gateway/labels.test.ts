@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { LabelValues } from "../../src/limits/label-values.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 async function asked(
-  dialect: ClientDialectName,
+  dialect: BodyDialectName,
   more: object,
   headers: Readonly<Record<string, string>> = {},
   model = "gpt-test",
@@ -31,7 +31,7 @@ async function labelsOf(response: Response) {
 }
 
 describe("spend is told apart by", () => {
-  const users: readonly [string, ClientDialectName, object][] = [
+  const users: readonly [string, BodyDialectName, object][] = [
     ["`user` of a chat", "chat", { user: "ada" }],
     ["`user` of a response", "responses", { user: "ada" }],
     ["`safety_identifier`, which beats `user`", "responses", { safety_identifier: "ada", user: "bob" }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, silence, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 import { onBothStores } from "./on-both-stores.ts";
@@ -65,14 +65,14 @@ function streaming(steps: Answer["steps"]): Answer {
 }
 
 /** The events up to the last text, and those behind it, with 5,000 tokens of reasoning that the client does not see. */
-function cutAtLastText(dialect: ClientDialectName, word = "navigable."): [string[], string[]] {
+function cutAtLastText(dialect: BodyDialectName, word = "navigable."): [string[], string[]] {
   const events = streamEvents(dialect, { text, usage: usageOf(dialect, 100, 5_009) });
   const cut = events.findIndex((event) => event.includes(word)) + 1;
   return [events.slice(0, cut), events.slice(cut)];
 }
 
 interface Leaving {
-  readonly dialect: ClientDialectName;
+  readonly dialect: BodyDialectName;
   readonly model: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** What the provider sends before its client disconnects at the last text, and after that. */

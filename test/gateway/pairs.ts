@@ -1,4 +1,4 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { isFast } from "../support/effort.ts";
 
 /** TOML of a model whose provider speaks Responses and nothing else. */
@@ -17,9 +17,9 @@ price = { input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25 }
 `;
 
 export interface Pair {
-  readonly client: ClientDialectName;
+  readonly client: BodyDialectName;
   readonly model: string;
-  readonly provider: ClientDialectName;
+  readonly provider: BodyDialectName;
 }
 
 /** Who asks in which dialect, and what the provider of that model speaks: its own, or another. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { largeEventBytes, parseEvent } from "../../src/dialects/sse/event.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { placeStep } from "../support/effort.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
-const streams: readonly [ClientDialectName, FixtureName][] = [
+const streams: readonly [BodyDialectName, FixtureName][] = [
   ["chat", "chat/text.sse"],
   ["chat", "chat/tools.sse"],
   ["chat", "chat/reasoning.sse"],
@@ -22,7 +22,7 @@ const streams: readonly [ClientDialectName, FixtureName][] = [
   ["messages", "messages/thinking.sse"],
 ];
 
-function relayer(dialect: ClientDialectName, hideUsage = false): PassthroughRelayer {
+function relayer(dialect: BodyDialectName, hideUsage = false): PassthroughRelayer {
   return new PassthroughRelayer({
     dialect,
     hideUsage,
@@ -58,7 +58,7 @@ function cutAt(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return cuts.slice(1).map((to, index) => bytes.slice(cuts[index], to));
 }
 
-const ends: Readonly<Record<ClientDialectName, RegExp>> = {
+const ends: Readonly<Record<BodyDialectName, RegExp>> = {
   chat: /\[DONE\]/,
   responses: /"type":\s*"response\.(completed|incomplete)"/,
   messages: /"type":\s*"message_stop"/,
@@ -203,7 +203,7 @@ describe("a stream that breaks off with figures of its usage", () => {
   const said = `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}\n\n`;
   const delta = (reason: string | null, outputTokens: number) =>
     `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":${JSON.stringify(reason)}},"usage":{"output_tokens":${outputTokens}}}\n\n`;
-  const usageOf = (dialect: ClientDialectName, text: string, isEnd: boolean) => {
+  const usageOf = (dialect: BodyDialectName, text: string, isEnd: boolean) => {
     const through = relayer(dialect);
     through.push(Buffer.from(text));
     if (isEnd) through.end();
@@ -290,7 +290,7 @@ test("a responses stream that reports its failure is told in the provider's own 
   });
 });
 
-const failures: Readonly<Record<ClientDialectName, string>> = {
+const failures: Readonly<Record<BodyDialectName, string>> = {
   chat: 'data: {"error":{"message":"out of luck","type":"server_error"}}',
   responses:
     'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"server_error","message":"out of luck"}}}',
@@ -309,7 +309,7 @@ describe("a stream whose last event lacks its blank line", () => {
   });
 
   test.each(Object.entries(failures))("%s fails as the provider says", (dialect, failure) => {
-    const through = relayer(dialect as ClientDialectName);
+    const through = relayer(dialect as BodyDialectName);
     const { text } = pass(through, [Buffer.from(failure)]);
     expect(text).toBe("");
     expect(through.ended).toBe(false);

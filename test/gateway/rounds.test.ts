@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { heldInput } from "../support/estimated.ts";
 import { readStream } from "../support/sse.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -46,14 +46,14 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const nano = (input: number, output: number) => input * 1_000 + output * 2_000;
 const limits = { chat: "max_tokens", responses: "max_output_tokens", messages: "max_tokens" } as const;
-const modelOf = (client: ClientDialectName) => (client === "messages" ? "anthropic-rounds" : "openai-rounds");
+const modelOf = (client: BodyDialectName) => (client === "messages" ? "anthropic-rounds" : "openai-rounds");
 
-function bodyOf(client: ClientDialectName, more: JsonObject): JsonObject {
+function bodyOf(client: BodyDialectName, more: JsonObject): JsonObject {
   return hello(client, modelOf(client), { [limits[client]]: 1000, ...more }) as JsonObject;
 }
 
 /** What is charged for a request whose answer reports these figures. */
-async function charged(client: ClientDialectName, more: JsonObject, input: number, output: number) {
+async function charged(client: BodyDialectName, more: JsonObject, input: number, output: number) {
   const caller = await world.creditCaller(2000);
   const said = { text: "Hi", usage: usageOf(client, input, output) };
   const stream = more["stream"] === true;
@@ -68,7 +68,7 @@ const measured = (amount: number) => [
   { amount: -amount, basis: "measured" as const, outcome: "completed" as const },
 ];
 
-const rounds: readonly (readonly [string, ClientDialectName, JsonObject])[] = [
+const rounds: readonly (readonly [string, BodyDialectName, JsonObject])[] = [
   ["a search", "responses", { tools: [{ type: "web_search" }] }],
   ["a search", "messages", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
   ["a search beside the tools", "chat", { tools: [{ type: "web_search" }] }],
@@ -94,7 +94,7 @@ describe.each(rounds)("with %s on %s", (_, client, asked) => {
   });
 });
 
-const single: readonly (readonly [ClientDialectName, JsonObject])[] = [
+const single: readonly (readonly [BodyDialectName, JsonObject])[] = [
   ["chat", {}],
   ["chat", { tools: [{ type: "function", function: { name: "f" } }] }],
   ["responses", { tools: [{ type: "function", name: "f", parameters: {} }] }],

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { type Answer, sse } from "../support/answers.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { fixture } from "../support/fixtures.ts";
 import { encodeChunk, encodeEvent, encodeException } from "../vendors/bedrock/encode-message.ts";
 import { claudeModel, converseFrames, eventStream } from "../vendors/bedrock/fake-bedrock.ts";
@@ -49,7 +49,7 @@ function shownIn(text: string): { input: number; output: number } {
 
 /** Without usage, and with implausible usage: more than the model can read or write. */
 const unreported = { text: "Sluices keep the canal navigable." };
-const absurd = (provider: ClientDialectName) => ({ ...unreported, usage: usageOf(provider, 9e9, 9e9) });
+const absurd = (provider: BodyDialectName) => ({ ...unreported, usage: usageOf(provider, 9e9, 9e9) });
 const long = { text: "canal ".repeat(300_000) };
 
 describe("a client is shown what it is charged, also where that is counted here:", () => {
@@ -95,7 +95,7 @@ function shownAtFailure(text: string): { input: number; output: number } | null 
 
 describe("a client whose stream breaks off after text is shown what it is charged, where its dialect can tell:", () => {
   const said = { text: "Sluices keep the canal navigable.", firstUsage: undefined };
-  const beginnings: { client: ClientDialectName; model: string; from: string; begun: Answer }[] = [];
+  const beginnings: { client: BodyDialectName; model: string; from: string; begun: Answer }[] = [];
   for (const { client, model, provider } of pairsToTry) {
     const events = streamEvents(provider, { ...said, firstUsage: usageOf(provider, 9, 1) });
     const begun = events.slice(0, events.findIndex((event) => event.includes(" canal")) + 1);
@@ -104,7 +104,7 @@ describe("a client whose stream breaks off after text is shown what it is charge
   const chunks = [...fixture("messages/text.sse").matchAll(/^data: (.*)$/gm)].map(([, data = ""]) =>
     encodeChunk(JSON.parse(data)),
   );
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     const converse = eventStream(...converseFrames.slice(0, 3));
     beginnings.push({ client, model: "aws-converse", from: "ConverseStream", begun: converse });
     const stopped = eventStream(...converseFrames.slice(0, 5));
@@ -146,7 +146,7 @@ describe("a client whose stream breaks off after text is shown what it is charge
   }
 
   /** The end of a stream that fails here: the answer and its figures are complete, and what ends the stream is missing. */
-  const complete: { client: ClientDialectName; model: string; from: string; frames: Answer }[] = pairs
+  const complete: { client: BodyDialectName; model: string; from: string; frames: Answer }[] = pairs
     // All but the last event of a responses stream have no figures.
     .filter(({ provider }) => provider !== "responses")
     .map(({ client, model, provider }) => {
@@ -155,7 +155,7 @@ describe("a client whose stream breaks off after text is shown what it is charge
       return { client, model, from: provider, frames: sse(events.slice(0, -1).join("")) };
     });
   const metadata = encodeEvent("metadata", { usage: { inputTokens: 9, outputTokens: 3 } });
-  for (const client of clientDialectNames) {
+  for (const client of bodyDialectNames) {
     const frames = eventStream(...converseFrames.slice(0, 5), metadata);
     complete.push({ client, model: "aws-converse", from: "ConverseStream", frames });
   }
@@ -190,7 +190,7 @@ describe("a client whose stream breaks off after text is shown what it is charge
     );
   });
 
-  test.each(clientDialectNames)("%s, not where nothing came and nothing is charged", async (client) => {
+  test.each(bodyDialectNames)("%s, not where nothing came and nothing is charged", async (client) => {
     const caller = await world.creditCaller();
     world.provider.script(eventStream(...converseFrames.slice(0, 1)));
     const limit = client === "messages" ? { max_tokens: 50 } : {};

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
 /**
@@ -58,7 +58,7 @@ function responsesFrame(random: SeededRandom, number: number): string {
   return `event: ${type}\ndata: ${json({ type, ...numbered, item_id: "i", delta: random.pick(texts) })}\n\n`;
 }
 
-const lastFrames: Readonly<Record<ClientDialectName, readonly string[]>> = {
+const lastFrames: Readonly<Record<BodyDialectName, readonly string[]>> = {
   chat: ["data: [DONE]\n\n", `data: ${json({ error: { message: "It failed." } })}\n\n`, ""],
   messages: [
     `event: message_stop\ndata: ${json({ type: "message_stop" })}\n\n`,
@@ -71,7 +71,7 @@ const lastFrames: Readonly<Record<ClientDialectName, readonly string[]>> = {
   ],
 };
 
-function randomStream(dialect: ClientDialectName, random: SeededRandom): Buffer {
+function randomStream(dialect: BodyDialectName, random: SeededRandom): Buffer {
   const frames = Array.from({ length: random.below(40) + 2 }, (_, number) => {
     if (dialect === "chat") return chatFrame(random);
     return dialect === "messages" ? messagesFrame(random) : responsesFrame(random, number);
@@ -94,12 +94,12 @@ function cut(stream: Buffer, random: SeededRandom): Buffer[] {
   return pieces;
 }
 
-function relayerOf(dialect: ClientDialectName, hideUsage: boolean): PassthroughRelayer {
+function relayerOf(dialect: BodyDialectName, hideUsage: boolean): PassthroughRelayer {
   const options = { dialect, hideUsage, requestId: "r", model: "m", atSeconds: 1 };
   return new PassthroughRelayer(options);
 }
 
-function run(dialect: ClientDialectName, hideUsage: boolean, pieces: readonly Buffer[], asks: () => boolean) {
+function run(dialect: BodyDialectName, hideUsage: boolean, pieces: readonly Buffer[], asks: () => boolean) {
   const relayer = relayerOf(dialect, hideUsage);
   const out: Uint8Array[] = [];
   let produced = "";

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, json } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
@@ -30,7 +30,7 @@ afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
 interface Call {
-  readonly client: ClientDialectName;
+  readonly client: BodyDialectName;
   readonly model: string;
   readonly asked: JsonObject;
   readonly answer: Answer;

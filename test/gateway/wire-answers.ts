@@ -1,5 +1,5 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 
 /** A provider's answer with a text and whatever it claims to have counted; `undefined` leaves the usage out. */
 export interface Said {
@@ -9,20 +9,20 @@ export interface Said {
   readonly firstUsage?: unknown;
 }
 
-export const paths: Readonly<Record<ClientDialectName, string>> = {
+export const paths: Readonly<Record<BodyDialectName, string>> = {
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
   messages: "/v1/messages",
 };
 
 /** The same small request in each dialect. */
-export function hello(dialect: ClientDialectName, model: string, more: object = {}): object {
+export function hello(dialect: BodyDialectName, model: string, more: object = {}): object {
   const asked =
     dialect === "responses" ? { input: "Hello" } : { messages: [{ role: "user", content: "Hello" }] };
   return { model, ...asked, ...more };
 }
 
-export function wholeAnswer(dialect: ClientDialectName, { text, usage }: Said): Answer {
+export function wholeAnswer(dialect: BodyDialectName, { text, usage }: Said): Answer {
   const counted = usage === undefined ? {} : { usage };
   switch (dialect) {
     case "chat": {
@@ -51,7 +51,7 @@ export function wholeAnswer(dialect: ClientDialectName, { text, usage }: Said): 
 }
 
 /** Event by event, word by word. */
-export function streamEvents(dialect: ClientDialectName, { text, usage, firstUsage }: Said): string[] {
+export function streamEvents(dialect: BodyDialectName, { text, usage, firstUsage }: Said): string[] {
   const words = text.match(/\s*\S+/g) ?? [];
   switch (dialect) {
     case "chat": {
@@ -119,12 +119,12 @@ export function streamEvents(dialect: ClientDialectName, { text, usage, firstUsa
   }
 }
 
-export function streamAnswer(dialect: ClientDialectName, said: Said): Answer {
+export function streamAnswer(dialect: BodyDialectName, said: Said): Answer {
   return sse(streamEvents(dialect, said).join(""));
 }
 
 /** The provider's own names for its figures. */
-export function usageOf(dialect: ClientDialectName, input: unknown, output: unknown): object {
+export function usageOf(dialect: BodyDialectName, input: unknown, output: unknown): object {
   if (dialect === "chat") return { prompt_tokens: input, completion_tokens: output };
   return { input_tokens: input, output_tokens: output };
 }

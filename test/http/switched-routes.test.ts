@@ -18,6 +18,7 @@ const paths: Readonly<Record<RouteSwitch, readonly string[]>> = {
     "POST /v1/responses/resp_1/cancel",
   ],
   background: [],
+  gemini: ["POST /v1beta/models/m:generateContent", "POST /v1alpha/m:countTokens"],
   conversations: [
     "POST /v1/conversations",
     "GET /v1/conversations/conv_1",

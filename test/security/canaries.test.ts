@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
-
 import { type Answer, bytesOf, hangUp, json, sse, text } from "../support/answers.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 import { fixtureText, usualResponse } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { rawExchange } from "../support/raw.ts";
@@ -134,14 +133,14 @@ afterAll(async () => {
   provider.stop();
 });
 
-const asks: Readonly<Record<ClientDialectName, { path: string; body: object }>> = {
+const asks: Readonly<Record<BodyDialectName, { path: string; body: object }>> = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: prompt }] } },
   responses: { path: "/v1/responses", body: { input: prompt } },
   messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: prompt }] } },
 };
 
 async function ask(
-  dialect: ClientDialectName,
+  dialect: BodyDialectName,
   key: TestKey,
   more: object,
   headers: Record<string, string> = {},
@@ -162,7 +161,7 @@ async function ask(
 
 /** Good, bad and broken exchanges of every kind, in every pair of dialects. */
 async function sendEverything(): Promise<void> {
-  for (const dialect of clientDialectNames) {
+  for (const dialect of bodyDialectNames) {
     const models = scenarios.flatMap((_scenario, index) => [
       ...[`openai${index}`, `anthropic${index}`, `gemini${index}`],
     ]);
@@ -278,7 +277,7 @@ describe("no secret, prompt or answer is found in", () => {
   });
 
   test("the data folder after a response was kept for replay, but for that response", async () => {
-    for (const dialect of clientDialectNames) {
+    for (const dialect of bodyDialectNames) {
       const model = { model: "openai0", stream: true };
       await ask(dialect, creditKey, model, { "idempotency-key": `canary-${dialect}` });
     }

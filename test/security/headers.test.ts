@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../support/body-dialects.ts";
 
 import { configFor, upstreamKeys } from "../support/config.ts";
 import { usualResponse } from "../support/fixtures.ts";
@@ -23,14 +23,14 @@ afterAll(async () => {
   provider.stop();
 });
 
-const asks: Readonly<Record<ClientDialectName, { path: string; body: object }>> = {
+const asks: Readonly<Record<BodyDialectName, { path: string; body: object }>> = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "Hello" }] } },
   responses: { path: "/v1/responses", body: { input: "Hello" } },
   messages: { path: "/v1/messages", body: { messages: [{ role: "user", content: "Hello" }] } },
 };
 
-const pairs = clientDialectNames.flatMap((dialect) =>
-  ["gpt-test", "claude-test", "local-test"].map((model): [ClientDialectName, string] => [dialect, model]),
+const pairs = bodyDialectNames.flatMap((dialect) =>
+  ["gpt-test", "claude-test", "local-test"].map((model): [BodyDialectName, string] => [dialect, model]),
 );
 
 /** Credentials, cookies, hop-by-hop, what proxies say, accounts: all of it with a canary in it. */
@@ -117,7 +117,7 @@ const sentByProvider: Readonly<Record<string, string>> = {
   "x-should-retry": "canary",
 };
 
-async function ask(dialect: ClientDialectName, model: string, stream: boolean, headers = sentByClient) {
+async function ask(dialect: BodyDialectName, model: string, stream: boolean, headers = sentByClient) {
   const { path, body } = asks[dialect];
   const once = { ...headers, "idempotency-key": `canary-${dialect}-${model}-${stream}` };
   const response = await sluice.request(path, { key, body: { model, stream, ...body }, headers: once });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ErrorCode } from "../../src/base/errors.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { GenerationPlan } from "../../src/upstream/upstream.ts";
 import {
   type Answer,
@@ -15,6 +14,7 @@ import {
   sse,
   text,
 } from "../support/answers.ts";
+import type { BodyDialectName } from "../support/body-dialects.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { nobody, refusalOf, setUp } from "./fixtures.ts";
@@ -31,7 +31,7 @@ interface Row {
   readonly what: string;
   readonly answer: Answer;
   readonly stream?: boolean;
-  readonly dialect?: ClientDialectName;
+  readonly dialect?: BodyDialectName;
   readonly status: number;
   readonly code: ErrorCode;
   /** How many requests the provider sees; a fault that may pass is tried once more. */
@@ -264,7 +264,7 @@ describe("what the provider did, and what the client is told", () => {
         { url: provider.url, timeouts },
         { url: provider.url, priority: 2 },
       ]);
-      const told = (clientDialect: ClientDialectName) => refusalOf(upstream, plan({ clientDialect, stream }));
+      const told = (clientDialect: BodyDialectName) => refusalOf(upstream, plan({ clientDialect, stream }));
       expect(await told("chat")).toMatchObject({ status: 502, code: "upstream_error" });
       expect(await told("responses")).toMatchObject({ status: 502, code: "upstream_error" });
       expect(await told("messages")).toMatchObject({ status: 504, code: "upstream_timeout" });

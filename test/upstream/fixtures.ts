@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 import { Directory } from "../../src/upstream/selection/directory.ts";
 import type {
@@ -90,7 +89,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
     upstream,
     log,
     plan: ({ body = "{}", modelId = "m", ...changes } = {}) => {
-      const clientDialect: ClientDialectName = changes.clientDialect ?? "chat";
+      const clientDialect = changes.clientDialect ?? "chat";
       const signal = changes.signal ?? new AbortController().signal;
       const model = models.find(({ id }) => id === modelId);
       if (model === undefined) throw new Error(`no model ${modelId}`);

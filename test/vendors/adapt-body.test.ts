@@ -17,7 +17,7 @@ test("bodies that a vendor takes as they are go up without being parsed", () => 
     [settingsOf("openai", {}), "chat"],
     [settingsOf("azure", { resource: "r" }), "responses"],
     [settingsOf("vertex", { project: "p" }), "chat"],
-    [settingsOf("vertex", { project: "p" }), "gemini"],
+    [settingsOf("gemini", {}), "gemini"],
     [settingsOf("bedrock", { region: "eu-west-1" }), "converse"],
     [settingsOf("bedrock", { region: "eu-west-1", endpoint: "mantle" }), "chat"],
     [settingsOf("bedrock", { region: "eu-west-1", endpoint: "mantle" }), "messages"],

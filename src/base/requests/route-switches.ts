@@ -10,6 +10,10 @@ const routeSwitches = {
   batches: { default: true, description: "/v1/files, /v1/batches and /v1/messages/batches." },
   websocket: { default: true, description: "/v1/responses over WebSocket; off: 426." },
   input_tokens: { default: true, description: "/v1/responses/input_tokens." },
+  gemini: {
+    default: true,
+    description: "Google's generateContent, countTokens and list of models, below /v1beta, /v1alpha and /v1.",
+  },
   embeddings: { default: true, description: "/v1/embeddings." },
   rerank: { default: true, description: "/v1/rerank." },
   completions: { default: true, description: "/v1/completions and /v1/fim/completions." },

@@ -1,10 +1,11 @@
 /**
  * What a name may point to: a conversation or other stored things by their ids, an object that may have such an id, a
- * thread, an answer to compare with, a skill, a voice, an address, tools, what a `type` says, or speech.
+ * thread, an answer to compare with, a skill, a voice, an address, tools, what a `type` says, speech, or media of the type that is
+ * given with it.
  */
 export type Mention =
   | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill" | "voice")
-  | ("address" | "tools" | "type" | "speech");
+  | ("address" | "tools" | "type" | "speech" | "media");
 
 type Mentioned = readonly (readonly [name: string, what: Mention])[];
 

@@ -25,6 +25,10 @@ export interface ClientDialect {
   readonly errorFormat: ErrorFormat;
   /** Whether the client runs a tool of this type although its name and schema are the vendor's. */
   isClientTool(type: string): boolean;
+  /** Each member of a tool is a tool: functions, or one that the provider runs. */
+  readonly hasToolMembers?: true;
+  /** What a request asks for in fields of its own, as OpenAI's `service_tier`, `modalities` and `audio`, which prices are looked up by. */
+  askedExtras?(body: JsonObject): JsonObject;
   /** The dialect's vendor caches prompts by itself, so that clients expect it without marking anything. */
   readonly expectsCaching: boolean;
   /** Valid call ids for a client, whose conversation may continue with any provider of the dialect. */
@@ -45,6 +49,10 @@ export interface ClientDialect {
   readonly fieldNames: FieldNames;
   /** Unknown fields pass. */
   requestSchema(options: ValidationOptions): TSchema;
+  /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
+  check?(body: JsonObject): void;
+  /** Set if a request's path has its model and its method. */
+  readonly inPath?: RequestInPath;
   /** The error code of a timeout; only some dialects have a status of its own for it. */
   readonly timeoutCode: "upstream_timeout" | "upstream_error";
   /** Headers by which a client shows, on a path without a route, whose errors it expects. */
@@ -77,11 +85,32 @@ export interface ClientDialect {
   writeHiddenUsage?(usage: Usage): JsonObject;
   /** An error after a passthrough stream has begun. It never looks like a regular end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
+  /** Some clients notice an error in a stream only if its body breaks off. */
+  readonly breaksOffAfterError?: true;
+  /** Some clients fail at a comment in a stream. */
+  readonly rejectsComments?: true;
   /**
-   * Sent while the provider is silent. Before a stream's first event only a comment is legal; after it, only events
-   * reset a client's idle timer.
+   * Sent while the provider is silent. Before a stream's first event only a comment is legal, unless clients reject them; after it,
+   * only events reset a client's idle timer.
    */
-  heartbeat(hasBegun: boolean, sequenceNumber: number): string;
+  heartbeat(hasBegun: boolean, sequenceNumber: number, model: string): string;
+}
+
+/** A dialect whose requests have their model and their method in the path. */
+export interface RequestInPath {
+  /** The routes, on both origins; each ends in a wildcard. */
+  readonly paths: readonly string[];
+  readonly switchedBy: RouteSwitch;
+  /** Null for a path that is none of the dialect's, or has a method that is not served. `path` is as it was sent, without the query. */
+  read(path: string): PathFacts | null;
+  /** The body with `model` and `stream` as its first members. They are removed again where the body passes through. */
+  addTo(body: Uint8Array, path: string): Uint8Array;
+  writeCount(count: TokenCount): JsonObject;
+}
+
+export interface PathFacts {
+  readonly model: string;
+  readonly method: "generate" | "stream" | "count";
 }
 
 /** Another request of a dialect than one for an answer. */
@@ -131,6 +160,8 @@ export interface ClientRoute {
   readonly path: string;
   /** The header that may have the key, in place of `Authorization`; null if none may. */
   readonly keyHeader: string | null;
+  /** The query's parameter that may have the key, too. */
+  readonly keyParameter?: string;
   /** Some clients try a WebSocket here first, and fall back to POST after a 426. */
   readonly isTriedByWebSocket?: true;
 }

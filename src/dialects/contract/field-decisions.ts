@@ -23,6 +23,8 @@ export interface FieldNames {
   readonly topP: string;
   readonly topK: string;
   readonly serviceTier: string;
+  /** The kinds of output: text, images, speech. */
+  readonly modalities: string;
   readonly safetyIdentifier: string;
   readonly promptCacheKey: string;
   readonly verbosity: string;
@@ -45,6 +47,7 @@ export const sharedNames = {
   topP: "top_p",
   topK: "top_k",
   serviceTier: "service_tier",
+  modalities: "modalities",
   safetyIdentifier: "safety_identifier",
   promptCacheKey: "prompt_cache_key",
   verbosity: "verbosity",

@@ -74,11 +74,11 @@ function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: Publi
   throw invalidRequest(`\`${field}\` is ${value}, but model "${id}" allows at most ${highest}.`, field);
 }
 
-function maxOutputOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
+export function maxOutputOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
   return maxOutputTokens ?? contextWindow ?? assumedMaxOutput;
 }
 
-const maxChoices = 128;
+export const maxChoices = 128;
 /** llama.cpp has its own name, which takes precedence over `n` there. */
 export const shownChoices: readonly string[] = ["n", "n_cmpl"];
 /** `best_of` generates more choices than are returned. */

@@ -9,6 +9,8 @@ export interface ErrorFormat {
   readonly title: string;
   readonly schemaName: string;
   readonly schema: TSchema;
+  /** What is served, for errors of unknown paths; absent if a path has one method of its own. */
+  readonly served?: string;
   /** The names under which clients read the request's id. */
   readonly requestIdHeaders: readonly string[];
   /** The names under which clients read rate limits. */

@@ -112,9 +112,9 @@ function redactedCopy(value: Json, levelsLeft: number): Json {
   return copy;
 }
 
-/** Google's, Anthropic's and OpenAI's messages for reasoning that they do not recognise. */
+/** Google's, Anthropic's and OpenAI's messages for reasoning that they do not recognise, or that Google lacks. */
 const rejectedSignature =
-  /(?:invalid|corrupt\w*) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
+  /(?:invalid|corrupt\w*|missing a) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
 
 /** Some vendors send the HTTP status as a number. */
 function codeOf(code: Json | undefined): string | undefined {

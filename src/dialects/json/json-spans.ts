@@ -68,6 +68,8 @@ export const governedNames = [
   "max_tool_calls",
   "max_output_tokens",
   "max_completion_tokens",
+  "generationConfig",
+  "generation_config",
 ] as const;
 
 export type GovernedName = (typeof governedNames)[number];

@@ -1,5 +1,6 @@
-import type { Json } from "../../base/json.ts";
-import { skipSpace } from "./json-bytes.ts";
+import { asBuffer } from "../../base/bytes.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { openBrace, skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
 /** The members to set, by name; `undefined` removes the member. `service_tier` is only set where the body has none. */
@@ -26,7 +27,7 @@ export function patchedPieces(
   spans: JsonSpans,
   changes: BodyChanges,
 ): readonly Uint8Array[] {
-  return editedPieces(bytes, editMembers(spans, changes));
+  return editedPieces(bytes, editMembers(bytes, spans, changes));
 }
 
 /** True for most bodies. Does not allocate, unlike listing the names. */
@@ -41,11 +42,11 @@ export function patchMembers(
   changes: MemberChanges,
   spans = scanObject(bytes, skipSpace(bytes, 0), Object.keys(changes)),
 ): Uint8Array {
-  const edits = editMembers(spans, changes);
+  const edits = editMembers(bytes, spans, changes);
   return edits.length === 0 ? bytes : applyEdits(bytes, edits);
 }
 
-function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {
+function editMembers(bytes: Uint8Array, spans: JsonSpans, changes: MemberChanges): Edit[] {
   const edits: Edit[] = [];
   let inserted = "";
   let removedCount = 0;
@@ -56,7 +57,7 @@ function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {
       edits.push(removal(member, member.position > removedCount));
       removedCount += 1;
     } else {
-      edits.push({ from: member.valueStart, to: member.end, text: JSON.stringify(value) });
+      edits.push(...editsWithin(bytes, member, value));
     }
   }
   for (const name of Object.keys(changes)) {
@@ -69,6 +70,17 @@ function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {
     edits.push({ from: spans.openedAt + 1, to: spans.openedAt + 1, text });
   }
   return edits;
+}
+
+/** An object that keeps all its members keeps their bytes, but for those that change. */
+function editsWithin(bytes: Uint8Array, { valueStart, end }: Member, value: Json): Edit[] {
+  const whole = [{ from: valueStart, to: end, text: JSON.stringify(value) }];
+  if (!isObject(value) || bytes[valueStart] !== openBrace) return whole;
+  const spans = scanObject(bytes, valueStart, Object.keys(value));
+  if (spans.memberCount > spans.members.length) return whole;
+  const sent = JSON.parse(asBuffer(bytes).toString("utf8", valueStart, end)) as JsonObject;
+  const changed = Object.entries(value).filter(([name, each]) => !Bun.deepEquals(sent[name], each));
+  return editMembers(bytes, spans, Object.fromEntries(changed));
 }
 
 /** A member of an object, or an item of a list. */

@@ -195,7 +195,12 @@ class BodyWalk implements Mentions {
         // A tool choice lists tools but offers none.
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
           this.toolLists = added(this.toolLists, { path: [...this.#path, name], tools: value });
+        } else if (isObject(value) && this.#path.length === 0) {
+          this.toolLists = added(this.toolLists, { path: [name], tools: [value], isSingle: true });
         }
+        break;
+      case "media":
+        this.#media(value, name);
         break;
       case "speech":
         if (value !== null) this.audioInput ??= pathOf(this.#path);
@@ -209,9 +214,17 @@ class BodyWalk implements Mentions {
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
       const path = [...this.#path, "definition"];
-      this.toolLists = added(this.toolLists, { path, tools: [object["definition"]], isSingle: true });
+      const tools = [object["definition"]];
+      this.toolLists = added(this.toolLists, { path, tools, isSingle: true, isInMessage: true });
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
+  }
+
+  #media(value: Json | undefined, name: string): void {
+    if (!isObject(value)) return;
+    const type = value["mimeType"] ?? value["mime_type"];
+    if (typeof type === "string" && /^\s*audio\//i.test(type))
+      this.audioInput ??= pathOf([...this.#path, name]);
   }
 
   #continue(value: Json | undefined, ...steps: readonly (string | number)[]): void {

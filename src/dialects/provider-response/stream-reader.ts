@@ -86,6 +86,9 @@ export abstract class StreamReader {
   /** The bytes that end a stream properly after a complete response; null if the provider has to send them itself. */
   readonly missingEnd: string | null = null;
 
+  /** The end of the body ends the stream: the response is complete with its last text, and more events may follow. */
+  readonly endsWithBody: boolean = false;
+
   /** Reads the next event. Events after the end are ignored. */
   read(frame: SseFrame): readonly ReadEvent[] {
     return this.#hasEnded ? nothing : this.#collect(() => this.#readFrame(frame));

@@ -43,7 +43,7 @@ const none: OfferedTools = { hosted: [], clientCount: 0, dependents: noDependent
 
 /** Decides who runs the tools of a request. Most requests have none that the provider runs. */
 export function offeredTools(
-  dialect: Pick<ClientDialect, "isClientTool">,
+  dialect: Pick<ClientDialect, "isClientTool" | "hasToolMembers">,
   body: JsonObject,
   toolLists: readonly ToolList[],
 ): OfferedTools {
@@ -51,16 +51,17 @@ export function offeredTools(
   const hosted: HostedTool[] = [];
   let clientCount = 0;
   const maxCalls = countOf(body["max_tool_calls"]);
-  for (const { path, tools, isSingle: isInMessage = false } of toolLists) {
+  for (const { path, tools, isSingle = false, isInMessage = false } of toolLists) {
     for (let index = 0; index < tools.length; index += 1) {
       const tool = tools[index];
       if (!isObject(tool)) continue;
       const type = typeOf(tool);
-      const isClients = isRunByClient(dialect, type, tool);
-      if (isClients && type !== "namespace") clientCount += 1;
+      const isClients = dialect.hasToolMembers === true || isRunByClient(dialect, type, tool);
       const found = isClients ? toolsWithin(tool) : noMembers;
+      const isHostedOnly = dialect.hasToolMembers === true && found.length === Object.keys(tool).length;
+      if (isClients && !isHostedOnly && type !== "namespace") clientCount += 1;
       if (isClients && found.length === 0) continue;
-      const at = isInMessage ? path : [...path, index];
+      const at = isSingle ? path : [...path, index];
       const common = { isInMessage, maxUses: countOf(tool["max_uses"]) ?? maxCalls };
       if (!isClients) hosted.push({ ...common, ...hostedTool(tool, type, at) });
       for (const member of found) hosted.push({ ...common, ...hostedTool(noTool, member, [...at, member]) });
@@ -103,6 +104,7 @@ function sizePathOf(tool: JsonObject, path: ValuePath): ValuePath | null {
 const ownMembers: ReadonlySet<string> = new Set([
   ...["type", "name", "function", "custom", "description", "parameters", "strict", "format", "tools"],
   ...["input_schema", "output_schema", "input_examples", "allowed_callers", "async", "defer_loading"],
+  ...["functionDeclarations", "function_declarations"],
   ...["eager_input_streaming", "cache_control", "prompt_cache_breakpoint", "environment", "execution"],
 ]);
 

@@ -5,6 +5,8 @@ import type { ValuePath } from "../json/remove-values.ts";
 export interface ToolList {
   readonly path: ValuePath;
   readonly tools: readonly Json[];
-  /** The path of the only tool. */
+  /** `path` is the only tool's own. */
   readonly isSingle?: true;
+  /** Defined within the conversation. */
+  readonly isInMessage?: true;
 }

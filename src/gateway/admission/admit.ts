@@ -7,7 +7,7 @@ import { hashSecret, hasKeyForm } from "../../keys/secret.ts";
 import type { RateVerdict } from "../../limits/bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { ClientCall, Route } from "../exchange/client-call.ts";
+import { type ClientCall, type Route, urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
@@ -170,7 +170,7 @@ const usualKeyHeader = "x-api-key";
 function readCredential({ request, route }: ClientCall): Presented | null {
   const { keyHeader } = route;
   const authorization = request.headers.get("authorization");
-  const apiKey = request.headers.get(keyHeader ?? usualKeyHeader);
+  const apiKey = onlyKey(request.headers.get(keyHeader ?? usualKeyHeader), keyInQuery(request, route));
   if (authorization !== null && apiKey !== null) {
     return { secret: onlyCredential(authorization, apiKey, route), isTwice: true };
   }
@@ -188,6 +188,15 @@ function readCredential({ request, route }: ClientCall): Presented | null {
 }
 
 const choiceOf = ({ keyHeader }: Route) => `Send only one of \`Authorization: Bearer\` and \`${keyHeader}\``;
+
+function onlyKey(inHeader: string | null, inQuery: string | null): string | null {
+  if (inHeader === null || inQuery === null || inHeader === inQuery) return inHeader ?? inQuery;
+  throw rejected("Two credentials were sent. Send one API key, once.");
+}
+
+function keyInQuery(request: ClientCall["request"], { keyParameter }: Route): string | null {
+  return keyParameter === undefined ? null : urlOf({ request }).searchParams.get(keyParameter);
+}
 
 /** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
 function onlyCredential(authorization: string, apiKey: string, route: Route): string {

@@ -203,11 +203,23 @@ function wantedChanges(
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
   const isBounded = clientDialect(dialect).callLimit === "request" && request.tools.hosted.length > 0;
   const bounded = isBounded ? { ...changes, ...boundCalls(request) } : changes;
-  const isRenamed = deployment.upstreamModel !== request.modelId;
-  const renamed = isRenamed ? { ...bounded, model: deployment.upstreamModel } : bounded;
+  const renamed = renaming(bounded, dialect, request, deployment);
   const asking =
     askingForUsage(generation, deployment, dialect) ?? withoutUsageOption(generation, deployment);
   return asking === null ? renamed : { ...renamed, ...asking };
+}
+
+const withoutPath: BodyChanges = { model: undefined, stream: undefined };
+
+/** The provider's name for the model, or none where the path has it. */
+function renaming(
+  changes: BodyChanges,
+  dialect: SharedDialectName,
+  { modelId }: ClientRequest,
+  { upstreamModel }: Deployment,
+): BodyChanges {
+  if (clientDialect(dialect).inPath !== undefined) return { ...changes, ...withoutPath };
+  return upstreamModel === modelId ? changes : { ...changes, model: upstreamModel };
 }
 
 /** Asks the provider not to store what the gateway stores. */

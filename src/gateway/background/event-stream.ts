@@ -70,7 +70,7 @@ class StoredEvents implements StreamSource {
         }
         if (isLast) break;
         if (heartbeatMs > 0 && performance.now() - quietSinceMs >= heartbeatMs) {
-          await this.#write(controller, clientDialect(storedDialect).heartbeat(false, 0));
+          await this.#write(controller, clientDialect(storedDialect).heartbeat(false, 0, ""));
           quietSinceMs = performance.now();
         }
         await Promise.race([changed, Bun.sleep(maxWaitMs)]);

@@ -3,8 +3,9 @@ import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-to
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import { hasSearchPrice } from "../../catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import type { FieldNames } from "../../dialects/contract/field-decisions.ts";
 import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
-import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
+import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -51,6 +52,11 @@ export class DestinationPrices {
     const { configured, model, scope, dialect } = destination;
     this.#deployments = configured.catalog.reached(model, scope);
     this.speakers = speakersAmong(this.#deployments, dialect);
+  }
+
+  /** The client's names for fields. */
+  get names(): FieldNames {
+    return clientDialect(this.destination.dialect).fieldNames;
   }
 
   /** Whether a provider that gets the unchanged request may act on these vendors' fields. */
@@ -117,7 +123,7 @@ export class DestinationPrices {
   /** Throws for a modality without a price, as JSON. */
   demandModality(modality: string): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
-    throw this.rejection("modalities", "modalities", `includes ${modality}`, "has no price for");
+    throw this.rejection(this.names.modalities, "modalities", `includes ${modality}`, "has no price for");
   }
 
   /** The error for a tool that has a price, which a token budget does not pay. */

@@ -27,6 +27,8 @@ export interface RequestedExtras {
   readonly least: ToolCalls;
   /** By the requesting field. */
   readonly tiers: Tiers;
+  /** The client's name for `service_tier`, if it has another. */
+  readonly serviceTierField?: string;
   /** The provider may run the model several times for it, as with its own tools. */
   readonly mayRepeat: boolean;
   /** Additional model runs that the hold covers. */
@@ -76,7 +78,7 @@ export function usedExtras(
 ): ExtraUsage | null {
   if (requested === null && (reported === null || reported === nothingReported)) return null;
   const named = lineTier === null ? requested?.tiers : { ...requested?.tiers, service_tier: lineTier };
-  const sent = named === undefined ? noTiers : without(dropped, named);
+  const sent = named === undefined ? noTiers : without(dropped, named, requested?.serviceTierField);
   const isOfBatch = requested !== null && isAtBatchPrice(requested, price);
   const tiers = isOfBatch ? [batchTier] : usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
@@ -167,8 +169,9 @@ function plausibleUnits(reported: Quantities, held: Quantities, bounds: Quantiti
   );
 }
 
-function without(dropped: readonly string[], requested: Tiers): Tiers {
-  return Object.fromEntries(Object.entries(requested).filter(([field]) => !dropped.includes(field)));
+function without(dropped: readonly string[], requested: Tiers, serviceTierField = "service_tier"): Tiers {
+  const isSent = (field: string) => !dropped.includes(field === "service_tier" ? serviceTierField : field);
+  return Object.fromEntries(Object.entries(requested).filter(([field]) => isSent(field)));
 }
 
 /**

@@ -24,7 +24,7 @@ const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, strin
 /** Not only a matter of cost, so a model that is free allows none of it. */
 const neverFree: ReadonlySet<BilledEffect> = new Set(["routing", "template", "data"]);
 
-type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
+type ExtrasRequest = Pick<ClientRequest, "truncated" | "asked" | "tools" | "speaks" | "mentions">;
 
 /**
  * Throws `invalid_request` for a feature without a price, naming the field and the missing price. Null for most
@@ -50,13 +50,12 @@ function extrasOfLine(
 const lineTiers: readonly string[] = [batchTier, "flex"];
 
 function extrasOf(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
-  const { truncated, tools, speaks, mentions } = request;
-  rejectBackground(truncated);
-  const isUsual = tierFields.every((field) => isUsualOrAbsent(truncated[field]));
-  const modality = otherModality(truncated);
+  const { asked, tools, speaks, mentions } = request;
+  rejectBackground(asked);
+  const isUsual = tierFields.every((field) => isUsualOrAbsent(asked[field]));
+  const modality = otherModality(asked);
   const isText = modality === null && !speaks && mentions.audioInput === null;
-  const isOneRound =
-    tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(truncated);
+  const isOneRound = tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(asked);
   const fee = destination.isMetered === true ? null : requestFee(request, destination);
   if (isText && isOneRound && isUsual) return fee === null ? null : feeAlone(fee);
   const extras = pricedExtras(request, modality, new DestinationPrices(destination));
@@ -77,25 +76,26 @@ function feeAlone(fee: Quantities): RequestedExtras {
 }
 
 function pricedExtras(
-  { truncated, tools, speaks, mentions }: ExtrasRequest,
+  { asked, tools, speaks, mentions }: ExtrasRequest,
   modality: string | null,
   prices: DestinationPrices,
 ): RequestedExtras {
-  const tier = requestedTier(truncated, prices);
+  const tier = requestedTier(asked, prices);
   if (modality !== null) prices.demandModality(modality);
   if (tier !== null)
-    prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
+    prices.demand(tier.shownAs, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
   if (mentions.audioInput !== null) {
     prices.demand(mentions.audioInput, "audio_input", ({ extras }) => extras?.["audio_input"]);
   }
-  if (speaks) prices.demand("modalities", "audio_output", ({ extras }) => extras?.["audio_output"]);
+  if (speaks)
+    prices.demand(prices.names.modalities, "audio_output", ({ extras }) => extras?.["audio_output"]);
   const held = new HeldCalls();
   const repeatsForFields = holdFields(mentions.billed, prices, held);
-  const unpricedTools = holdTools(tools, truncated, prices, held);
+  const unpricedTools = holdTools(tools, asked, prices, held);
   const isReached = prices.speakers.length > 0;
-  const isCompacted = isReached && asksForCompaction(truncated);
+  const isCompacted = isReached && asksForCompaction(asked);
   const rounds: HeldRound[] = requestedAdvisors(tools.hosted, prices);
-  if (isCompacted && mayCompactFirst(truncated)) rounds.push({ other: null, times: 1 });
+  if (isCompacted && mayCompactFirst(asked)) rounds.push({ other: null, times: 1 });
   const webSearches = prices.translateSearch ? (held.most.web_search ?? 0) : 0;
   const repeatsForTools = webSearches > 0 || (isReached && tools.hosted.length > unpricedTools.count);
   return {
@@ -106,7 +106,9 @@ function pricedExtras(
       audioOutputTokens: speaks ? 1 : 0,
     },
     least: held.least,
-    tiers: tier === null ? {} : { [tier.field]: tier.name },
+    ...(tier === null
+      ? { tiers: {} }
+      : { tiers: { [tier.field]: tier.name }, serviceTierField: prices.names.serviceTier }),
     mayRepeat: repeatsForTools || repeatsForFields || isCompacted,
     rounds,
     unpricedTools,
@@ -140,6 +142,8 @@ function otherModality({ modalities = null }: JsonObject): string | null {
 
 interface RequestedTier {
   readonly field: TierField;
+  /** The client's name for the field. */
+  readonly shownAs: string;
   readonly name: string;
 }
 
@@ -160,20 +164,21 @@ function requestedTier(body: JsonObject, prices: DestinationPrices): RequestedTi
     const name = body[field] ?? null;
     const { [field]: vendors } = tierVendors;
     if (isUsualOrAbsent(name) || (vendors !== undefined && !prices.actOn(vendors))) continue;
-    if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
+    const shownAs = field === "service_tier" ? prices.names.serviceTier : field;
+    if (typeof name !== "string") throw invalidRequest(`\`${shownAs}\` must be a string.`, shownAs);
     if (name === batchTier) {
       throw invalidRequest(
-        `\`${field}\` cannot be "${batchTier}". Remove it: lines of batches have their price without it.`,
-        field,
+        `\`${shownAs}\` cannot be "${batchTier}". Remove it: lines of batches have their price without it.`,
+        shownAs,
       );
     }
     if (asked !== null) {
       throw invalidRequest(
-        `\`${field}\` and \`${asked.field}\` cannot be combined: there is no price for both. Send one of them.`,
-        field,
+        `\`${shownAs}\` and \`${asked.shownAs}\` cannot be combined: there is no price for both. Send one of them.`,
+        shownAs,
       );
     }
-    asked = { field, name };
+    asked = { field, shownAs, name };
   }
   return asked;
 }

@@ -101,18 +101,24 @@ function nameOf(type: string): string {
   return `tools.${type}`;
 }
 
-/** Providers reject an empty list of tools, so the namespace or the list that would be empty is removed with them. */
+/** Providers reject an empty list of tools, so the tool, the namespace or the list that would be empty is removed with them. */
 function withEmptied(paths: readonly ValuePath[], body: JsonObject): readonly ValuePath[] {
   const byParent = Map.groupBy(paths, (path) => pathOf(path.slice(0, -1)));
   const owners: ValuePath[] = [];
   const others: ValuePath[] = [];
   for (const members of byParent.values()) {
     const parent = members[0]?.slice(0, -1) ?? [];
-    const isEmptied = parent.at(-1) === "tools" && listOf(valueAt(body, parent)).length === members.length;
+    const isTools = parent.at(-1) === "tools";
+    const isTool = typeof parent.at(-1) === "number" && parent.at(-2) === "tools";
+    const isEmptied = (isTools || isTool) && sizeOf(valueAt(body, parent)) === members.length;
     if (!isEmptied) others.push(...members);
-    else owners.push(parent.length === 1 ? parent : parent.slice(0, -1));
+    else owners.push(isTool || parent.length === 1 ? parent : parent.slice(0, -1));
   }
   return owners.length === 0 ? paths : withEmptied([...others, ...owners], body);
+}
+
+function sizeOf(value: Json | undefined): number {
+  return isObject(value) ? Object.keys(value).length : listOf(value).length;
 }
 
 function valueAt(body: JsonObject, path: ValuePath): Json | undefined {

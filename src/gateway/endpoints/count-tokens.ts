@@ -67,10 +67,10 @@ function countOperation(counting: Counting): ServedOperation {
 }
 
 /** Serves a request that only counts. The provider counts if it can, else the gateway does. A provider's failure is not the client's. */
-async function countTokens(
+export async function countTokens(
   gateway: Gateway,
   exchange: Exchange,
-  { dialect, kind, write }: Counting,
+  { dialect, kind, write }: Pick<Counting, "dialect" | "kind" | "write">,
 ): Promise<Response> {
   const call = await admit(gateway, exchange);
   const read = await readWithConversation(call, kind);

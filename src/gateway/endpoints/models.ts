@@ -82,6 +82,11 @@ function listForCodex(exchange: Exchange, key: KeyRecord | null): Response {
 
 /** One model, by its id or an alias. A model that the caller cannot use is not found, as in the list. */
 async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const model = await findShown(gateway, exchange);
+  return Response.json(exchange.configured.catalog.show(model), { headers: commonHeaders(exchange) });
+}
+
+export async function findShown(gateway: Gateway, exchange: Exchange): Promise<ModelSettings> {
   const key = await admitOptional(gateway, exchange);
   const { catalog } = exchange.configured;
   const name = nameIn(exchange);
@@ -90,10 +95,10 @@ async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response
   if (!isVisible) {
     throw new GatewayError("model_not_found", unknownModelMessage(name), { param: "model" });
   }
-  return Response.json(catalog.show(model), { headers: commonHeaders(exchange) });
+  return model;
 }
 
-function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
+export function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
   if (key === null) return catalog.list(catalog.publicModels());
   const models = catalog.modelsFor(key);
   return catalog.list(key.mode === "credit" ? models.filter(isForCredit) : models);

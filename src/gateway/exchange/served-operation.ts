@@ -10,7 +10,8 @@ export interface ServedOperation extends Operation {
   run(gateway: Gateway, exchange: Exchange): Promise<Response>;
 }
 
-export type ServedRoute = Route & ServedOperation;
+/** `otherFormat`: how it is served to clients that show that they expect another format. */
+export type ServedRoute = Route & ServedOperation & { readonly otherFormat?: Route & ServedOperation };
 
 /** The facts of a free operation. */
 export const freeOfCharge = { dialect: null, isCharged: false, tracedAs: null } as const;

@@ -116,7 +116,8 @@ function withoutOwnFields(
   { ownFields }: MeteredRoute,
 ) {
   const own = Object.fromEntries((ownFields ?? []).map((name) => [name, null]));
-  return { truncated: { ...truncated, ...own }, tools, speaks, mentions };
+  const body = { ...truncated, ...own };
+  return { truncated: body, asked: body, tools, speaks, mentions };
 }
 
 /** An input of many texts may be above the model's window, as a request of several runs is. */

@@ -24,6 +24,13 @@ export interface ExpectedRequest {
   readonly kind: RequestKind;
   readonly options: ValidationOptions;
   readonly limits: StructureLimits;
+  /** The request's path, for a dialect whose model is there; null once the body names it. */
+  readonly path: string | null;
+}
+
+/** The body with what its path says. */
+export function withPath(bytes: Uint8Array, { kind, path }: ExpectedRequest): Uint8Array {
+  return path === null ? bytes : (clientDialect(dialectOf(kind)).inPath?.addTo(bytes, path) ?? bytes);
 }
 
 /** Throws `invalid_request` for anything but a request of this kind. */
@@ -56,7 +63,8 @@ interface ReadInput {
 export const readJob: Job<ReadInput, BodyFacts & LargeFacts> = { name: "read", run: readLarge };
 
 function readLarge({ bytes: sent, expected, wantsHash, without }: ReadInput): BodyFacts & LargeFacts {
-  const read = checkBody(without.length === 0 ? sent : shared(removeValues(sent, without)), expected);
+  const whole = withPath(sent, expected);
+  const read = checkBody(shared(without.length === 0 ? whole : removeValues(whole, without)), expected);
   const { bytes, spans, mentions, tools, openingHash, files } = read;
   const field = itemsFieldOf(expected.kind);
   return {

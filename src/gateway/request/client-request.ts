@@ -13,7 +13,7 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
-import { filesOf, itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts";
+import { askedIn, filesOf, itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 
 /** Facts about every valid body. */
@@ -82,7 +82,7 @@ export class ClientRequest {
     this.mayStore = truncated["store"] !== false;
     this.nullRemovals = nullRemovals(truncated, spans);
     this.isThreaded = isObject(truncated["thread"]) || isObject(truncated["diagnostics"]);
-    this.speaks = asksForSpeech(truncated);
+    this.speaks = asksForSpeech(askedIn(kind, truncated));
     this.#kind = kind;
     this.#large = large;
     this.#cutBytes = cutBytes;
@@ -99,6 +99,11 @@ export class ClientRequest {
   get truncated(): JsonObject {
     this.#truncated ??= this.#large === null ? parseBody(this.bytes).truncated : truncatedOf(this.#large);
     return this.#truncated;
+  }
+
+  /** What is asked for under the names by which prices are looked up, and everything else under its own. */
+  get asked(): JsonObject {
+    return askedIn(this.#kind, this.truncated);
   }
 
   /** The whole body. Parsing a large one takes long. */

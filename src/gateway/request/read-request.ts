@@ -3,16 +3,17 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { truncateBody } from "../../dialects/json/parse-body.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import type { RequestKind } from "../../dialects/request-kinds.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import { dialectOf, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinPieces, joinShared } from "../body-worker/join-shared.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { ClientCall, ReadableRequest } from "../exchange/client-call.ts";
+import { type ClientCall, type ReadableRequest, urlOf } from "../exchange/client-call.ts";
 import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { rejectReferences } from "../references/provider-id-owners.ts";
-import { checkBody, type ExpectedRequest, largeRequest, readJob } from "./check-body.ts";
+import { checkBody, type ExpectedRequest, largeRequest, readJob, withPath } from "./check-body.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { expectedOf } from "./request.ts";
 import type { RoutedCall } from "./route.ts";
@@ -43,10 +44,16 @@ export class BodyReading implements BodyLimit, Disposable {
   async read(): Promise<ClientRequest> {
     const bytes = await this.#receive();
     beginContent(this.#admitted, bytes);
-    const request = await this.#parse(bytes, this.#expected);
+    const request = await this.#parse(bytes, { ...this.#expected, path: this.#modelPath() });
     // A secret of the playground only sends requests: what its key has stored stays the key's own.
     if (this.#admitted.exchange.taken.playground !== null) rejectReferences(request.mentions.references);
     return request;
+  }
+
+  /** Null if the body names the model. */
+  #modelPath(): string | null {
+    const { inPath } = clientDialect(dialectOf(this.#expected.kind));
+    return inPath === undefined ? null : urlOf(this.#admitted.exchange.call).pathname;
   }
 
   /** The request with a body of these pieces, because of what it continues. Throws if it is too large. */
@@ -97,15 +104,16 @@ export class BodyReading implements BodyLimit, Disposable {
 /** Checks a body, on another thread if it takes long. A shutdown waits for that like for any other work. */
 export async function checkRead(
   admitted: AdmittedCall,
-  bytes: Uint8Array,
+  sent: Uint8Array,
   expected: ExpectedRequest,
 ): Promise<ClientRequest> {
-  if (bytes.length < largeBodyBytes) {
+  if (sent.length < largeBodyBytes) {
+    const bytes = withPath(sent, expected);
     const scanned = truncateBody(bytes);
     if (!hasManyValues(bytes, scanned)) return checkBody(bytes, expected, scanned);
   }
   const { gateway, exchange } = admitted;
-  const input = { bytes, expected, wantsHash: wantsHash(exchange.call), without: [] };
+  const input = { bytes: sent, expected, wantsHash: wantsHash(exchange.call), without: [] };
   const run = () => gateway.largeBodies.runRequest(readJob, input, admitted);
   return largeRequest(await gateway.ongoing.withoutSlot(exchange, run), expected.kind);
 }

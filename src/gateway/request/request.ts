@@ -27,8 +27,8 @@ export function expectedOf(
   { maxBodyMembers, maxListItems }: StructureLimits,
 ): ExpectedRequest {
   const { betaHeader } = clientDialect(dialectOf(kind));
-  const hasBetas = betaHeader !== null && call.request.headers.has(betaHeader);
-  return { kind, options: hasBetas ? withBetas : withoutBetas, limits: { maxBodyMembers, maxListItems } };
+  const options = betaHeader !== null && call.request.headers.has(betaHeader) ? withBetas : withoutBetas;
+  return { kind, options, limits: { maxBodyMembers, maxListItems }, path: null };
 }
 
 export function idempotencyKeyOf(call: ClientCall): string | null {

@@ -1,3 +1,4 @@
+import { clientDialect } from "../../dialects/registry.ts";
 import type { ClientCall, DirectController, Piece } from "../exchange/client-call.ts";
 
 /** The client's side of a stream: what is written to it, and since when it does not read. */
@@ -113,4 +114,9 @@ export function cutOff(call: ClientCall): Promise<void> {
   if (signal.aborted) resolve();
   else signal.addEventListener("abort", () => resolve(), { once: true });
   return promise;
+}
+
+/** Whether a stream of the call's dialect breaks off after an error. */
+export function breaksOffAfterError({ route: { dialect } }: ClientCall): boolean {
+  return dialect !== null && clientDialect(dialect).breaksOffAfterError === true;
 }

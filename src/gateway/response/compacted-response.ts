@@ -150,7 +150,7 @@ export class CompactionRelayer implements StreamRelayer {
 
   heartbeat(): string {
     const number = this.#begun ? this.#stream.frames.takeNumber() : 0;
-    return clientDialect(storedDialect).heartbeat(this.#begun, number);
+    return clientDialect(storedDialect).heartbeat(this.#begun, number, this.#compaction.context.source.model);
   }
 
   get ended(): boolean {

@@ -8,6 +8,7 @@ import { eventsOf } from "../exchange/content.ts";
 import type { EarlyResponse, Exchange } from "../exchange/exchange.ts";
 import type { WatchedStream } from "../exchange/watchdog.ts";
 import { sourceResponse } from "./body-response.ts";
+import { breaksOffAfterError, cutOff } from "./client-stream.ts";
 import { commonHeaders, droppedHeader } from "./headers.ts";
 import { streamHeaders } from "./pending-response.ts";
 
@@ -37,6 +38,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
   #controller: DirectController | null = null;
   #source: StreamSource | null = null;
   #isCancelled = false;
+  #hasFailed = false;
   /** Dropped fields that the head announces. */
   #announced: string | undefined;
 
@@ -81,11 +83,13 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
     if (this.#source !== null) return;
     const body = await response.bytes();
     const { call, configured } = this.#exchange;
+    const isBrokenOff = this.#hasFailed && breaksOffAfterError(call);
     this.#follow({
       async pull(controller) {
         call.disconnect(configured.settings.server.clientIdleTimeoutMs);
         await controller.write(body);
-        controller.end();
+        if (isBrokenOff) await cutOff(call);
+        else controller.end();
       },
       cancel() {},
     });
@@ -93,6 +97,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
 
   /** The error as the dialect's event, since the status was sent. */
   failure(thrown: unknown): Response {
+    this.#hasFailed = true;
     const exchange = this.#exchange;
     const { clientDialect: dialect, model, atSeconds } = this.#asking.generation;
     const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
@@ -116,13 +121,15 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
     this.#source = source;
     if (this.#isCancelled) source.cancel();
     const dropped = droppedHeader(this.#exchange);
-    if (dropped !== this.#announced && dropped !== undefined)
+    const { rejectsComments } = clientDialect(this.#asking.clientDialect);
+    if (rejectsComments !== true && dropped !== this.#announced && dropped !== undefined)
       this.#write(`: x-sluice-dropped: ${dropped}\n\n`);
     this.#next.resolve(source);
   }
 
   #sendHeartbeat(): void {
-    this.#write(clientDialect(this.#asking.clientDialect).heartbeat(false, 0));
+    const { clientDialect: dialect, model } = this.#asking.generation;
+    this.#write(clientDialect(dialect).heartbeat(false, 0, model.id));
   }
 
   /** Not awaited: if the client has disconnected, its request reports this. */

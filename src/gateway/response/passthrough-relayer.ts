@@ -27,7 +27,7 @@ export interface PassthroughCall {
 }
 
 /** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
-type EventAction = "forward" | "drop" | "hold" | "stop";
+type EventAction = "forward" | "drop" | "tail" | "hold" | "stop";
 
 const nothing = new Uint8Array(0);
 const blankLine = Buffer.from("\n\n");
@@ -47,6 +47,8 @@ export class PassthroughRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
   #begun = false;
   #terminal: Piece | null = null;
+  /** What the body may end with once the answer is complete, in a dialect that has no other end. */
+  #tail: Uint8Array[] | null = null;
   #large: LargeEvent | null = null;
   /** The body has ended, perhaps with an event that is not complete. */
   #isOver = false;
@@ -70,9 +72,9 @@ export class PassthroughRelayer implements StreamRelayer {
     const leaving = this.#relay(this.#decoder.bytes, 0);
     if (this.#large !== null || this.ended || this.meter.failure !== null) return leaving;
     const { missingEnd } = this.#reader;
-    if (missingEnd !== null) this.meter.add(this.#reader.end());
+    if (missingEnd !== null || this.#tail !== null) this.meter.add(this.#reader.end());
     if (!this.meter.ended) this.meter.fail(cutShort());
-    else this.#terminal = missingEnd;
+    else this.#terminal = this.#tail === null ? missingEnd : joined(this.#tail);
     return leaving;
   }
 
@@ -107,6 +109,10 @@ export class PassthroughRelayer implements StreamRelayer {
       const action = this.#actionFor(frame);
       if (action === "forward") hasForwarded = true;
       if (action === "drop") keepUpTo(frameStart, frameEnd);
+      if (action === "tail") {
+        keepUpTo(frameStart, frameEnd);
+        this.#tail?.push(bytes.slice(frameStart, frameEnd));
+      }
       if (action === "hold") {
         keepUpTo(frameStart, frameStart);
         terminalFrom = pieces.length;
@@ -135,6 +141,10 @@ export class PassthroughRelayer implements StreamRelayer {
     this.streamed?.add(frame.data);
     if (this.meter.failure !== null) return "stop";
     if (this.meter.ended) return "hold";
+    if (this.#reader.endsWithBody && (this.#tail !== null || events.some(isLastText))) {
+      this.#tail ??= [];
+      return "tail";
+    }
     return this.#call.hideUsage && events.some(isUsageAlone) ? "drop" : "forward";
   }
 
@@ -178,8 +188,12 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   heartbeat(): string {
-    return this.#dialect.heartbeat(this.#begun, this.#reader.position.sequenceNumber);
+    return this.#dialect.heartbeat(this.#begun, this.#reader.position.sequenceNumber, this.#call.model);
   }
+}
+
+function isLastText(event: ReadEvent): boolean {
+  return event.type === "text_end" && event.isLast;
 }
 
 /** Mostly one piece, which is not copied. */

@@ -9,7 +9,7 @@ import { endExchange, giveBackClaims, unlockConversation } from "../exchange/end
 import type { Exchange } from "../exchange/exchange.ts";
 import type { GuardedStream } from "../exchange/watchdog.ts";
 import { AbandonedStream, silenceMsOf } from "./abandoned-stream.ts";
-import { ClientStream, cutOff } from "./client-stream.ts";
+import { breaksOffAfterError, ClientStream, cutOff } from "./client-stream.ts";
 import { costComment } from "./headers.ts";
 import { type Delivery, isEndOverdue, type StreamRelayer } from "./pending-response.ts";
 import { streamPacer } from "./provider-response.ts";
@@ -335,7 +335,8 @@ export class StreamPump implements GuardedStream, StreamSource {
       // The client disconnected as well.
     }
     this.#end("failed", error);
-    if (this.#relayer.isRaw === true) await cutOff(this.#exchange.call);
+    const { call } = this.#exchange;
+    if (this.#relayer.isRaw === true || breaksOffAfterError(call)) await cutOff(call);
   }
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {

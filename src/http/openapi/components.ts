@@ -98,9 +98,12 @@ const securitySchemes: JsonObject = {
 
 /** The schemas of these operations, and the headers and parameters that their paths refer to. */
 export function buildComponents(described: readonly Operation[], paths: JsonObject): JsonObject {
+  const formats = operations
+    .filter((operation) => operation.switchedBy === undefined || described.includes(operation))
+    .map(({ errors }) => errors);
   const named: Readonly<Record<string, TSchema>> = {
     ...Object.fromEntries(described.flatMap(({ description }) => Object.entries(description.schemas))),
-    ...Object.fromEntries(operations.map(({ errors }) => [errors.schemaName, errors.schema])),
+    ...Object.fromEntries(formats.map(({ schemaName, schema }) => [schemaName, schema])),
   };
   const text = JSON.stringify(paths);
   const referred = (kind: string, all: JsonObject) =>

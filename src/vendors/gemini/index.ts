@@ -1,4 +1,5 @@
 import { isObject } from "../../base/json.ts";
+import { safetyChanges } from "../google/pass-body.ts";
 import { readGoogleError } from "../google/provider-error.ts";
 import { safetyFields } from "../google/safety.ts";
 import { overHttp } from "../http/http-provider.ts";
@@ -30,6 +31,7 @@ export const gemini: Vendor = {
   sellsBatches: true,
   fieldsOf: ["Google"],
   meteredFormats: () => ["gemini"],
+  bodyChanges: (dialect, { safety }) => (dialect === "gemini" && safety !== undefined ? safetyChanges : null),
   requestFields: safetyFields,
   baseUrl: {
     default: "https://generativelanguage.googleapis.com",

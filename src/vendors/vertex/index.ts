@@ -6,6 +6,7 @@ import { conversationChanges } from "../claude/conversation.ts";
 import { anthropicVersion, droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialKeywords } from "../google/credentials.ts";
+import { vertexChanges } from "../google/pass-body.ts";
 import { readGoogleError } from "../google/provider-error.ts";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
@@ -36,7 +37,8 @@ export const vertex: Vendor = {
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
   meteredFormats: (name) => (name.includes("/") ? compatibleFormats : ["vertex"]),
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
-  bodyChanges: (dialect) => (dialect === "messages" ? claudeChanges : null),
+  bodyChanges: (dialect) =>
+    dialect === "messages" ? claudeChanges : dialect === "gemini" ? vertexChanges : null,
   droppedHeaders: (dialect, headers) => (dialect === "messages" ? droppedBetas(vertexBetas(headers)) : []),
   baseUrl: {
     default: `https://${hostOf(defaultLocation)}`,

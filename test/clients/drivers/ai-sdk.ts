@@ -15,7 +15,7 @@ import {
   tool,
 } from "ai";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
 import { type Access, type Client, modelAt, mostTurns, type Understood } from "./client.ts";
 
@@ -23,7 +23,7 @@ import { type Access, type Client, modelAt, mostTurns, type Understood } from ".
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 /** The Vercel AI SDK, which runs the tools by itself, through its package for each dialect. */
-export const aiSdk: Readonly<Record<ClientDialectName, Client>> = {
+export const aiSdk: Readonly<Record<BodyDialectName, Client>> = {
   chat: client("chat", "@ai-sdk/openai-compatible", ({ url, key, model }) =>
     createOpenAICompatible({
       name: "sluice",
@@ -41,11 +41,7 @@ export const aiSdk: Readonly<Record<ClientDialectName, Client>> = {
   ),
 };
 
-function client(
-  dialect: ClientDialectName,
-  name: string,
-  modelOf: (access: Access) => LanguageModel,
-): Client {
+function client(dialect: BodyDialectName, name: string, modelOf: (access: Access) => LanguageModel): Client {
   return {
     name: `ai with ${name}`,
     dialect,

@@ -1,19 +1,19 @@
 import { z } from "zod";
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import type { Access } from "../drivers/client.ts";
 
 /** A framework that runs an agent's loop by itself: it asks, runs the tools that are called, and asks again. */
 export interface Framework {
   readonly name: string;
   /** The dialects that it can speak. */
-  readonly dialects: readonly ClientDialectName[];
+  readonly dialects: readonly BodyDialectName[];
   /** Resolves to the last answer's text. What the tools are called with is added to `calls`. */
   run(errand: FrameworkRun): Promise<string>;
 }
 
 export interface FrameworkRun {
   readonly access: Access;
-  readonly dialect: ClientDialectName;
+  readonly dialect: BodyDialectName;
   readonly stream: boolean;
   readonly calls: string[];
 }

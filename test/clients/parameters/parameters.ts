@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 
 /**
  * Every parameter that the official packages' types have, each with a value that is not its default. A package version with a
@@ -114,7 +114,7 @@ const messages: Omit<
 };
 
 /** The shortest request of each dialect. */
-export const plainRequests: Readonly<Record<ClientDialectName, JsonObject>> = {
+export const plainRequests: Readonly<Record<BodyDialectName, JsonObject>> = {
   chat: { messages: [{ role: "user", content: question }] },
   responses: { input: question },
   messages: { max_tokens: 500, messages: [{ role: "user", content: question }] },
@@ -128,7 +128,7 @@ const together: Readonly<Record<string, readonly string[]>> = {
   top_logprobs: ["logprobs"],
 };
 
-const parameters: Readonly<Record<ClientDialectName, JsonObject>> = {
+const parameters: Readonly<Record<BodyDialectName, JsonObject>> = {
   chat: chat as unknown as JsonObject,
   responses: responses as unknown as JsonObject,
   messages: messages as unknown as JsonObject,
@@ -141,7 +141,7 @@ export interface Case {
   readonly with: JsonObject;
 }
 
-export function casesOf(dialect: ClientDialectName): Case[] {
+export function casesOf(dialect: BodyDialectName): Case[] {
   const all = parameters[dialect];
   return Object.entries(all).map(([name, value]) => {
     const needed = (together[name] ?? []).filter((other) => other in all).map((other) => [other, all[other]]);

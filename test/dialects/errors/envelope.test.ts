@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { type ErrorCode, GatewayError } from "../../../src/base/errors.ts";
 import { renderError } from "../../../src/dialects/errors/envelope.ts";
-import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 
 const { errorFormat: openAi } = clientDialect("chat");
 const { errorFormat: anthropic } = clientDialect("messages");
@@ -15,7 +16,7 @@ const unknown = {
   usage: null,
 };
 
-function inBand(dialect: ClientDialectName, error: GatewayError, position = unknown): string {
+function inBand(dialect: BodyDialectName, error: GatewayError, position = unknown): string {
   return clientDialect(dialect).inBandError(error, "req_1", position);
 }
 
@@ -108,7 +109,7 @@ test("a bad key is refused in the client's own format, once and for all (C84)", 
 
 describe("an error inside a stream is none of the ways in which a stream ends well (C74)", () => {
   const error = new GatewayError("upstream_error", "broken");
-  const ends: Readonly<Record<ClientDialectName, string>> = {
+  const ends: Readonly<Record<BodyDialectName, string>> = {
     chat: "[DONE]",
     messages: "message_stop",
     responses: "response.completed",
@@ -140,11 +141,11 @@ describe("an error inside a stream is none of the ways in which a stream ends we
 
 test("heartbeats are events once a stream has begun, and comments before (C77)", () => {
   for (const dialect of ["chat", "messages", "responses"] as const) {
-    expect(clientDialect(dialect).heartbeat(false, 0)).toBe(": keepalive\n\n");
+    expect(clientDialect(dialect).heartbeat(false, 0, "m")).toBe(": keepalive\n\n");
   }
-  expect(clientDialect("chat").heartbeat(true, 0)).toBe(": keepalive\n\n");
-  expect(clientDialect("messages").heartbeat(true, 0)).toBe('event: ping\ndata: {"type":"ping"}\n\n');
-  expect(clientDialect("responses").heartbeat(true, 4)).toBe(
+  expect(clientDialect("chat").heartbeat(true, 0, "m")).toBe(": keepalive\n\n");
+  expect(clientDialect("messages").heartbeat(true, 0, "m")).toBe('event: ping\ndata: {"type":"ping"}\n\n');
+  expect(clientDialect("responses").heartbeat(true, 4, "m")).toBe(
     'event: keepalive\ndata: {"type":"keepalive","sequence_number":4}\n\n',
   );
 });

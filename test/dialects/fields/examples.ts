@@ -3,18 +3,14 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type * as messages from "../../../src/dialects/anthropic-messages/client/fields.ts";
 import type * as chat from "../../../src/dialects/openai-chat/client/fields.ts";
 import type * as responses from "../../../src/dialects/openai-responses/client/fields.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  type ProviderDialectName,
-  providerDialect,
-} from "../../../src/dialects/registry.ts";
+import { clientDialect, type ProviderDialectName, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 
 const schema = { type: "object", properties: { a: { type: "string" } } };
 const said = [{ role: "user", content: "Hi" }];
 
-const asked: Readonly<Record<ClientDialectName, JsonObject>> = {
+const asked: Readonly<Record<BodyDialectName, JsonObject>> = {
   chat: { model: "m", messages: said },
   responses: { model: "m", input: "Hi" },
   messages: { model: "m", max_tokens: 8000, messages: said },
@@ -161,7 +157,7 @@ const models: Readonly<Record<string, string>> = {
 };
 
 /** The request as translated for a provider with a different dialect, and the fields reported as dropped. */
-export function translated(client: ClientDialectName, toward: ProviderDialectName, fields: JsonObject) {
+export function translated(client: BodyDialectName, toward: ProviderDialectName, fields: JsonObject) {
   const source = {
     dialect: clientDialect(client),
     body: { ...asked[client], ...fields },
@@ -183,13 +179,13 @@ export function translated(client: ClientDialectName, toward: ProviderDialectNam
   return { body, dropped };
 }
 
-export function valuesOf(client: ClientDialectName, names: readonly string[]): JsonObject {
+export function valuesOf(client: BodyDialectName, names: readonly string[]): JsonObject {
   const all: Readonly<Record<string, Json>> = examples[client];
   return Object.fromEntries(names.map((name) => [name, all[name] ?? null]));
 }
 
 /** The error, or what became of the request as a text. */
-export function refusalOf(client: ClientDialectName, toward: ProviderDialectName, fields: JsonObject) {
+export function refusalOf(client: BodyDialectName, toward: ProviderDialectName, fields: JsonObject) {
   try {
     return JSON.stringify(translated(client, toward, fields));
   } catch (error) {

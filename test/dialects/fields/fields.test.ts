@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type ClientDialectName, clientDialect, clientDialectNames } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../../support/body-dialects.ts";
 import { besides, refusalOf, traceless, translated, valuesOf } from "./examples.ts";
 import { blockTypes, itemTypes, type WholeDecision } from "./sdk-types.ts";
 
-describe.each(clientDialectNames)("every field of %s", (client) => {
-  const others = clientDialectNames.filter((name) => name !== client);
+describe.each(bodyDialectNames)("every field of %s", (client) => {
+  const others = bodyDialectNames.filter((name) => name !== client);
 
   for (const [field, decision] of Object.entries(clientDialect(client).requestFields)) {
     const key = `${client} ${field}`;
@@ -61,7 +62,7 @@ describe.each(clientDialectNames)("every field of %s", (client) => {
 });
 
 describe("an item or a block that is not read", () => {
-  const wholes: readonly (readonly [ClientDialectName, string, WholeDecision])[] = [
+  const wholes: readonly (readonly [BodyDialectName, string, WholeDecision])[] = [
     ...Object.entries(itemTypes).map(([type, decision]) => ["responses", type, decision] as const),
     ...Object.entries(blockTypes).map(([type, decision]) => ["messages", type, decision] as const),
   ];
@@ -78,7 +79,7 @@ describe("an item or a block that is not read", () => {
       ];
       const fields: JsonObject = client === "responses" ? { input: [part] } : { messages: turns };
       const path = client === "responses" ? "input[0]" : "messages[1].content[0]";
-      for (const toward of clientDialectNames.filter((name) => name !== client)) {
+      for (const toward of bodyDialectNames.filter((name) => name !== client)) {
         if (decision === "dropped") expect(translated(client, toward, fields).dropped).toContain(path);
         else expect(refusalOf(client, toward, fields)).toMatchObject({ param: path });
       }

@@ -4,7 +4,8 @@ import * as messages from "../../../src/dialects/anthropic-messages/client/field
 import type { FieldDecisions } from "../../../src/dialects/contract/field-decisions.ts";
 import * as chat from "../../../src/dialects/openai-chat/client/fields.ts";
 import * as responses from "../../../src/dialects/openai-responses/client/fields.ts";
-import { type ClientDialectName, providerDialectNames } from "../../../src/dialects/registry.ts";
+import { providerDialectNames } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { translated } from "./examples.ts";
 
 describe("null inside of a request is as good as nothing", () => {
@@ -15,7 +16,7 @@ describe("null inside of a request is as good as nothing", () => {
     return { ...Object.fromEntries(Object.keys(table).map((name) => [name, null])), ...object };
   }
 
-  const inner: readonly [ClientDialectName, (pad: typeof padded) => JsonObject][] = [
+  const inner: readonly [BodyDialectName, (pad: typeof padded) => JsonObject][] = [
     [
       "chat",
       (pad) => {

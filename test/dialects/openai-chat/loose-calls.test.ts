@@ -2,9 +2,10 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
 import { answerIn } from "../../../src/dialects/provider-response/stream-reader.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { usualTargets } from "../golden-file.ts";
 import { collected } from "../ir-events.ts";
 
@@ -14,7 +15,7 @@ const zeroFunction = { name: "", arguments: "" };
 const look = { name: "look", arguments: '{"at":1}' };
 
 function translated(body: JsonObject, toward: "messages" | "responses") {
-  const client: ClientDialectName = "chat";
+  const client: BodyDialectName = "chat";
   const all = { model: "m", max_tokens: 100, ...body };
   const source = {
     dialect: clientDialect(client),

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type ClientDialectName, clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
-
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../../src/dialects/translation/translation.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { hearWithSdk, targetOf } from "./support.ts";
 
-function translation(client: ClientDialectName, provider: ClientDialectName, body: JsonObject): Translation {
+function translation(client: BodyDialectName, provider: BodyDialectName, body: JsonObject): Translation {
   const source = {
     dialect: clientDialect(client),
     body: { model: "house-model", ...body },

@@ -3,8 +3,9 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { anySignature } from "../../../src/dialects/reasoning/google-signature.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
-import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { usualTargets } from "../golden-file.ts";
 
 /** Whatever a client adds behind the result of a call: interrupted, instructed, and continued on another model. */
@@ -40,50 +41,52 @@ const geminis: readonly Target[] = [
 type Said = readonly (readonly [role: string, text: string])[];
 
 /** A conversation in which a tool was called, with what is said behind its result. */
-const conversations: Readonly<
-  Record<ClientDialectName, (said: Said, thinking?: JsonObject[]) => JsonObject>
-> = {
-  responses: (said, thinking = []) => ({
-    input: [
-      { role: "user", content: "look" },
-      ...thinking,
-      { type: "function_call", call_id: "c1", name: "look", arguments: "{}" },
-      { type: "function_call_output", call_id: "c1", output: "aborted" },
-      ...said.map(([role, content]) => ({ role, content })),
-    ],
-    reasoning: { effort: "high" },
-    tools: [{ type: "function", name: "look", parameters: { type: "object" } }],
-    max_output_tokens: 8000,
-  }),
-  chat: (said) => ({
-    messages: [
-      { role: "user", content: "look" },
-      {
-        role: "assistant",
-        content: null,
-        tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: "{}" } }],
-      },
-      { role: "tool", tool_call_id: "c1", content: "aborted" },
-      ...said.map(([role, content]) => ({ role, content })),
-    ],
-    reasoning_effort: "high",
-    tools: [{ type: "function", function: { name: "look", parameters: { type: "object" } } }],
-    max_tokens: 8000,
-  }),
-  messages: (said, thinking = []) => ({
-    messages: [
-      { role: "user", content: "look" },
-      { role: "assistant", content: [...thinking, { type: "tool_use", id: "c1", name: "look", input: {} }] },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "aborted" }] },
-      ...said.map(([role, content]) => ({ role: role === "developer" ? "system" : role, content })),
-    ],
-    thinking: { type: "enabled", budget_tokens: 4000 },
-    tools: [{ name: "look", input_schema: { type: "object" } }],
-    max_tokens: 8000,
-  }),
-};
+const conversations: Readonly<Record<BodyDialectName, (said: Said, thinking?: JsonObject[]) => JsonObject>> =
+  {
+    responses: (said, thinking = []) => ({
+      input: [
+        { role: "user", content: "look" },
+        ...thinking,
+        { type: "function_call", call_id: "c1", name: "look", arguments: "{}" },
+        { type: "function_call_output", call_id: "c1", output: "aborted" },
+        ...said.map(([role, content]) => ({ role, content })),
+      ],
+      reasoning: { effort: "high" },
+      tools: [{ type: "function", name: "look", parameters: { type: "object" } }],
+      max_output_tokens: 8000,
+    }),
+    chat: (said) => ({
+      messages: [
+        { role: "user", content: "look" },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: "c1", content: "aborted" },
+        ...said.map(([role, content]) => ({ role, content })),
+      ],
+      reasoning_effort: "high",
+      tools: [{ type: "function", function: { name: "look", parameters: { type: "object" } } }],
+      max_tokens: 8000,
+    }),
+    messages: (said, thinking = []) => ({
+      messages: [
+        { role: "user", content: "look" },
+        {
+          role: "assistant",
+          content: [...thinking, { type: "tool_use", id: "c1", name: "look", input: {} }],
+        },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "aborted" }] },
+        ...said.map(([role, content]) => ({ role: role === "developer" ? "system" : role, content })),
+      ],
+      thinking: { type: "enabled", budget_tokens: 4000 },
+      tools: [{ name: "look", input_schema: { type: "object" } }],
+      max_tokens: 8000,
+    }),
+  };
 
-function written(client: ClientDialectName, body: JsonObject, target: Target): JsonObject {
+function written(client: BodyDialectName, body: JsonObject, target: Target): JsonObject {
   const source = { dialect: clientDialect(client), body, model: "m", nowSeconds: 0, estimatedInputTokens: 1 };
   return translate(source, target).body;
 }

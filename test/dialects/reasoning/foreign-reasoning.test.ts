@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
-import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 
 const envelope = wrapReasoning({ maker: "chat" }, ["hm"]);
 const foreign = { type: "thinking", thinking: "hm", signature: envelope };
@@ -11,7 +12,7 @@ const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "to
 const question = { role: "user", content: "Fog?" };
 
 /** The body that goes up, and the field that is reported as dropped. */
-function stripForeignReasoning(dialect: ClientDialectName, body: JsonObject) {
+function stripForeignReasoning(dialect: BodyDialectName, body: JsonObject) {
   const { stripForeignReasoning: strip, fieldNames } = clientDialect(dialect);
   const stripped = strip(body);
   return { body: stripped, dropped: stripped === body ? null : fieldNames.reasoning };

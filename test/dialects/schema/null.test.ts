@@ -9,7 +9,10 @@ const options = { hasBetas: false };
 /** Wherever a field stands, what is around it in a valid body. */
 const bodies: Readonly<
   Record<
-    Exclude<RequestKind, MeteredRouteName | "input_tokens" | "compact" | "batch" | `conversation${string}`>,
+    Exclude<
+      RequestKind,
+      MeteredRouteName | "gemini" | "input_tokens" | "compact" | "batch" | `conversation${string}`
+    >,
     JsonObject
   >
 > = {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
-import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { usualTargets } from "../golden-file.ts";
 
 const messages: Target = { ...usualTargets.messages, marksCache: true };
@@ -41,7 +42,7 @@ function responses(turns: readonly Turn[], tools: boolean): JsonObject {
   };
 }
 
-function written(client: ClientDialectName, body: JsonObject, target: Target): JsonObject {
+function written(client: BodyDialectName, body: JsonObject, target: Target): JsonObject {
   const dialect = clientDialect(client);
   return translate({ dialect, body, model: "m", nowSeconds: 0, estimatedInputTokens: 1 }, target).body;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { CallIdForm } from "../../../src/dialects/contract/client-dialect.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
-import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import {
   legalCallId,
   originalCallId,
@@ -10,6 +10,7 @@ import {
   wordCallIds,
 } from "../../../src/dialects/tools/call-id.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { usualTargets } from "../golden-file.ts";
 
 const ids = [
@@ -59,7 +60,7 @@ describe("an id that a dialect does not take", () => {
   });
 });
 
-function sourceOf(client: ClientDialectName, body: JsonObject) {
+function sourceOf(client: BodyDialectName, body: JsonObject) {
   return { dialect: clientDialect(client), body, model: "m", nowSeconds: 0, estimatedInputTokens: 1 };
 }
 
@@ -117,7 +118,7 @@ function continued(client: "messages" | "responses", id: string): JsonObject {
   };
 }
 
-function idsToward(client: ClientDialectName, body: JsonObject, target: Target): string[] {
+function idsToward(client: BodyDialectName, body: JsonObject, target: Target): string[] {
   const text = JSON.stringify(translate(sourceOf(client, body), target).body);
   const found = text.matchAll(/"(?:id|tool_call_id|tool_use_id|toolUseId|call_id)":"([^"]*)"/g);
   return [...found].map((match) => match[1] ?? "");

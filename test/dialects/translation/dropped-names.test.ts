@@ -1,16 +1,12 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  type ProviderDialectName,
-  providerDialect,
-} from "../../../src/dialects/registry.ts";
+import { clientDialect, type ProviderDialectName, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 
 function droppedOf(
-  from: ClientDialectName,
+  from: BodyDialectName,
   to: ProviderDialectName,
   body: JsonObject,
   target: Partial<Target> = {},

@@ -6,14 +6,10 @@ import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts
 import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  clientDialectNames,
-  providerDialect,
-} from "../../../src/dialects/registry.ts";
+import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import { type BodyDialectName, bodyDialectNames } from "../../support/body-dialects.ts";
 import { isFast } from "../../support/effort.ts";
 import { seededRandom } from "../../support/random.ts";
 import { answerOf as readAnswer } from "../../support/read-stream.ts";
@@ -22,10 +18,10 @@ import { eventsOf } from "../ir-events.ts";
 
 /** Each pair gets this many conversations; one that fails is run again by its number alone. */
 const seeds = Array.from({ length: isFast ? 15 : 60 }, (_, index) => index + 1);
-const pairs = clientDialectNames.flatMap((from) => clientDialectNames.map((to) => [from, to] as const));
+const pairs = bodyDialectNames.flatMap((from) => bodyDialectNames.map((to) => [from, to] as const));
 
 /** Providers that can be told everything that their dialect has words for. */
-function targetOf(dialect: ClientDialectName): Target {
+function targetOf(dialect: BodyDialectName): Target {
   return {
     dialect: providerDialect(dialect),
     upstreamModel: "model",
@@ -39,17 +35,17 @@ function targetOf(dialect: ClientDialectName): Target {
 }
 
 /** OpenAI's own chat keeps the boundaries of texts; a compatible server gets several texts as one. */
-const exactTarget = (dialect: ClientDialectName): Target =>
+const exactTarget = (dialect: BodyDialectName): Target =>
   dialect === "chat" ? { ...targetOf(dialect), isStrict: true } : targetOf(dialect);
 
-function sourceOf(dialect: ClientDialectName, body: JsonObject): Source {
+function sourceOf(dialect: BodyDialectName, body: JsonObject): Source {
   return { dialect: clientDialect(dialect), body, model: "model", nowSeconds: 1, estimatedInputTokens: 1 };
 }
 
 /** Between two of the same dialect bytes pass through; here they are read and written all the same. */
 function pass(
-  from: ClientDialectName,
-  to: ClientDialectName,
+  from: BodyDialectName,
+  to: BodyDialectName,
   body: JsonObject,
   targetFor = targetOf,
 ): JsonObject {
@@ -127,24 +123,24 @@ describe("a streamed answer is the same as a whole one, event by event", () => {
 });
 
 /** Within what both can say; a chat client cannot keep the reasoning of others. */
-function answerOf(seed: number, client: ClientDialectName, provider: ClientDialectName): IrResponse {
+function answerOf(seed: number, client: BodyDialectName, provider: BodyDialectName): IrResponse {
   const response = new Generator(seededRandom(seed), [client, provider]).response(provider);
   const keeps = client !== "chat";
   return keeps ? response : { ...response, blocks: response.blocks.filter((it) => it.type !== "reasoning") };
 }
 
-function asServer(dialect: ClientDialectName) {
+function asServer(dialect: BodyDialectName) {
   const source = sourceOf(dialect, openingOf(dialect));
   return { source, mint: (prefix: string) => `${prefix}${crypto.randomUUID()}`, clock: systemClock };
 }
 
-function openingOf(dialect: ClientDialectName): JsonObject {
+function openingOf(dialect: BodyDialectName): JsonObject {
   if (dialect === "responses") return { model: "model", input: [{ role: "user", content: "go" }] };
   return { model: "model", max_tokens: 1000, messages: [{ role: "user", content: "go" }] };
 }
 
 /** What every client does with an answer: it puts it behind what it sent, and asks again. */
-function withAnswer(dialect: ClientDialectName, asked: JsonObject, answer: JsonObject): JsonObject {
+function withAnswer(dialect: BodyDialectName, asked: JsonObject, answer: JsonObject): JsonObject {
   if (dialect === "responses") {
     const output = answer["output"] as JsonObject[];
     const results = output
@@ -171,7 +167,7 @@ function withAnswer(dialect: ClientDialectName, asked: JsonObject, answer: JsonO
 }
 
 /** The assistant's turn as the provider reads it. */
-function assistantIn(dialect: ClientDialectName, body: JsonObject): unknown {
+function assistantIn(dialect: BodyDialectName, body: JsonObject): unknown {
   const { messages } = clientDialect(dialect).readRequest(
     body,
     new DroppedFields(clientDialect(dialect).fieldNames),
@@ -200,7 +196,7 @@ function visible(blocks: readonly IrAssistantBlock[]): unknown {
   });
 }
 
-function streamed(dialect: ClientDialectName, response: IrResponse): string {
+function streamed(dialect: BodyDialectName, response: IrResponse): string {
   const writer = clientDialect(dialect).createStreamWriter(asServer(dialect));
   const text = eventsOf(response).map((event) => writer.write(event));
   return text.join("") + writer.terminal();

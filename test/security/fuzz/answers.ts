@@ -1,11 +1,11 @@
 import type { Json } from "../../../src/base/json.ts";
-import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, bytesOf, splitAt } from "../../support/answers.ts";
+import type { BodyDialectName } from "../../support/body-dialects.ts";
 import { allStreams, answerFrom, type FixtureName } from "../../support/fixtures.ts";
 import type { SeededRandom } from "../../support/random.ts";
 import { damagedBytes, damagedJson } from "./mutate.ts";
 
-const wholes: Readonly<Record<ClientDialectName, readonly FixtureName[]>> = {
+const wholes: Readonly<Record<BodyDialectName, readonly FixtureName[]>> = {
   chat: ["chat/text.json", "chat/tools.json"],
   responses: ["responses/text.json", "responses/tools.json"],
   messages: ["messages/text.json", "messages/tools.json"],
@@ -26,7 +26,7 @@ const oddEvents = [
 ];
 
 /** An answer of the right kind that is damaged somewhere, cut anywhere, and sometimes of the other form. */
-export function fuzzedResponse(dialect: ClientDialectName, stream: boolean, random: SeededRandom): Answer {
+export function fuzzedResponse(dialect: BodyDialectName, stream: boolean, random: SeededRandom): Answer {
   const otherForm = random.chance(0.03);
   const form = stream !== otherForm ? allStreams : wholes;
   const good = answerFrom(random.pick(form[dialect]));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type ClientDialectName, clientDialectNames } from "../../../src/dialects/registry.ts";
+import { type BodyDialectName, bodyDialectNames } from "../../support/body-dialects.ts";
 
 import { configFor } from "../../support/config.ts";
 import { usualResponse } from "../../support/fixtures.ts";
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 function manyProviders(url: string): string {
-  return clientDialectNames
+  return bodyDialectNames
     .flatMap((dialect) =>
       Array.from({ length: copies }, (_copy, index) => {
         const isMessages = dialect === "messages";
@@ -69,7 +69,7 @@ price = { input = 1.0, output = 2.0 }`;
 }
 
 function answerOf(request: SeenRequest) {
-  const dialect = clientDialectNames.find((name) => request.path.startsWith(`/${name}/`));
+  const dialect = bodyDialectNames.find((name) => request.path.startsWith(`/${name}/`));
   const number = /fuzz-input-(\d+)/.exec(request.text)?.[1];
   if (dialect === undefined || number === undefined) return usualResponse(request);
   return fuzzedResponse(dialect, request.body["stream"] === true, randomOf(Number(number), 1));
@@ -82,8 +82,8 @@ function randomOf(input: number, part: number) {
 /** A good request in one of the nine pairs, which gets a damaged answer. */
 function askForDamage(input: number): Uint8Array {
   const random = randomOf(input, 0);
-  const dialect: ClientDialectName = random.pick(clientDialectNames);
-  const model = `${random.pick(clientDialectNames)}-${random.below(copies)}`;
+  const dialect: BodyDialectName = random.pick(bodyDialectNames);
+  const model = `${random.pick(bodyDialectNames)}-${random.below(copies)}`;
   const text = `fuzz-input-${input}`;
   const content = dialect === "responses" ? { input: text } : { messages: [{ role: "user", content: text }] };
   const body = JSON.stringify({ model, stream: random.chance(0.7), ...content });

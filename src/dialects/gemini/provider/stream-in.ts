@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { nothingReported } from "../../../base/usage/usage.ts";
 import type { Target } from "../../contract/provider-dialect.ts";
 import { cutShort, failedResponse, malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/blocks.ts";
@@ -10,13 +11,14 @@ import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import { isTokenCount } from "../../usage/reported-usage.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
-import { mergeUsage, readUsage, reportsOutput, tierOf, usageReader } from "./usage-in.ts";
+import { audioIn, mergeUsage, readUsage, reportsOutput, tierOf, usageReader } from "./usage-in.ts";
 
 /**
  * Reads generateContent responses, each a chunk of a stream or a complete one. Text and thoughts arrive in increments,
  * a call arrives complete. The stream ends with the body: more chunks may follow the one that has the finish reason.
  */
 export class GeminiStreamReader extends StreamReader {
+  override readonly endsWithBody = true;
   protected override readonly eventName = "a chunk";
   readonly #target: Target | null;
   readonly #blocks = new BlockEmitter(this.emit);
@@ -27,6 +29,8 @@ export class GeminiStreamReader extends StreamReader {
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
   #ending: GeminiFinish | null = null;
+  /** Candidates that have begun, and not ended. Only clients of Gemini's own format ask for more than one. */
+  readonly #unfinished = new Set<Json>();
 
   constructor(target: Target | null) {
     super();
@@ -41,7 +45,7 @@ export class GeminiStreamReader extends StreamReader {
     const candidates = objectsOf(answer["candidates"]);
     const candidate = candidates.find(isFirst);
     const blocked = readBlocked(answer);
-    if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
+    if (candidates.length === 0 && blocked === null && !isObject(answer["usageMetadata"])) {
       throw malformedResponse("no candidate and no block reason");
     }
     mergeUsage(this.#usage, answer);
@@ -57,8 +61,10 @@ export class GeminiStreamReader extends StreamReader {
     });
     if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
+    this.#reportExtras();
     this.#ending = blocked ?? (candidate === undefined ? null : readGeminiFinish(candidate)) ?? this.#ending;
-    if (this.#ending !== null) this.emit({ type: "text_end", isLast: true });
+    for (const each of candidates) this.#noteFinish(each);
+    if (this.#ending !== null && this.#unfinished.size === 0) this.emit({ type: "text_end", isLast: true });
   }
 
   protected readEnd(): void {
@@ -134,6 +140,17 @@ export class GeminiStreamReader extends StreamReader {
     this.#open = null;
   }
 
+  #noteFinish(candidate: JsonObject): void {
+    const { index = 0 } = candidate;
+    if (readGeminiFinish(candidate) === null) this.#unfinished.add(index);
+    else this.#unfinished.delete(index);
+  }
+
+  #reportExtras(): void {
+    const extras = audioIn(this.#usage);
+    if (extras !== nothingReported) this.emit({ type: "extras", extras });
+  }
+
   #reportTier(): void {
     const tier = tierOf(this.#usage);
     if (tier === null || tier === this.#tier) return;
@@ -146,7 +163,7 @@ function partsOf({ content }: JsonObject): readonly JsonObject[] {
   return objectsOf(objectOf(content)?.["parts"]);
 }
 
-/** A translated request asks for one candidate. Where bytes pass, all of them count, and the first decides on the end. */
+/** A translated request asks for one candidate. Where bytes pass, all of them count. */
 function isFirst({ index }: JsonObject): boolean {
   return index === undefined || index === 0;
 }

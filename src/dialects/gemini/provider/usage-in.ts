@@ -1,8 +1,8 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage/usage.ts";
-import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { serviceTier } from "../../usage/extra-usage.ts";
+import { nothingReported, type ReportedExtras, type ReportedUsage } from "../../../base/usage/usage.ts";
+import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { countOf, reportedTogether, serviceTier } from "../../usage/extra-usage.ts";
 import { inclusiveUsage, isTokenCount, mergeReported, type UsageReader } from "../../usage/reported-usage.ts";
 
 /** Thoughts are billed as output and counted separately. Counts of 0 are dropped. */
@@ -81,5 +81,21 @@ const trafficTiers = tableOf<string>({
 
 export const usageReader: UsageReader = {
   usageIn: ({ usageMetadata }) => readUsage(usageMetadata),
-  readExtras: ({ usageMetadata }) => serviceTier(tierOf(objectOf(usageMetadata) ?? {})),
+  readExtras: ({ usageMetadata }) => {
+    const usage = objectOf(usageMetadata) ?? {};
+    return reportedTogether(serviceTier(tierOf(usage)), audioIn(usage));
+  },
 };
+
+/** The parts of the input and the output that are audio. */
+export function audioIn(usage: JsonObject): ReportedExtras {
+  const audioInputTokens = audioAmong(usage["promptTokensDetails"]);
+  const audioOutputTokens = audioAmong(usage["candidatesTokensDetails"]);
+  const isNothing = audioInputTokens + audioOutputTokens === 0;
+  return isNothing ? nothingReported : { audioInputTokens, audioOutputTokens };
+}
+
+function audioAmong(details: Json | undefined): number {
+  const audio = objectsOf(details).filter(({ modality }) => modality === "AUDIO");
+  return audio.reduce((sum, { tokenCount }) => sum + countOf(tokenCount), 0);
+}

@@ -1,0 +1,24 @@
+import type { BodyNames } from "../../contract/body-names.ts";
+import { snakeCase } from "./proto-json.ts";
+
+const both = (names: readonly string[]) => [...new Set(names.flatMap((name) => [name, snakeCase(name)]))];
+
+export const bodyNames: BodyNames = {
+  top: both([
+    ...["model", "stream", "contents", "tools", "toolConfig", "systemInstruction"],
+    ...["generationConfig", "safetySettings", "serviceTier", "cachedContent"],
+  ]),
+  nested: both([
+    ...["role", "parts", "tools", "functionDeclarations", "maxOutputTokens", "candidateCount"],
+    ...["responseModalities", "inlineData", "fileData", "fileUri", "mimeType"],
+  ]),
+  defined: both(["contents", "tools", "toolConfig", "systemInstruction", "generationConfig"]),
+  callers: both([
+    ...["args", "response", "labels", "parametersJsonSchema", "responseSchema", "responseJsonSchema"],
+  ]),
+  stored: [],
+  mentions: {
+    top: [["tools", "tools"]],
+    nested: both(["inlineData", "fileData"]).map((name) => [name, "media"] as const),
+  },
+};

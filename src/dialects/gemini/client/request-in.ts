@@ -1,0 +1,106 @@
+import type { Json, JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, reject } from "../../contract/field-decisions.ts";
+import type { IrReasoningSettings, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
+import { booleanOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import { readEffort } from "../../reasoning/effort.ts";
+import { functionTool } from "../../tools/schema.ts";
+import { readTier } from "./asked-extras.ts";
+import { readContents } from "./contents-in.ts";
+import { configFields, requestFields } from "./fields.ts";
+import { readFormat } from "./format-in.ts";
+import { readProtoJson } from "./proto-json.ts";
+import { readSchema } from "./schema-in.ts";
+
+const prefix = "generationConfig.";
+const levelPath = `${prefix}thinkingConfig.thinkingLevel`;
+
+export function readRequest(sent: JsonObject, dropped: DroppedFields): IrRequest {
+  const body = readProtoJson(sent);
+  const config = objectOf(body["generationConfig"]) ?? {};
+  decideFields(body, requestFields, dropped);
+  decideFields(config, configFields, dropped, prefix);
+  if (stringsOf(config["responseModalities"]).some((modality) => !/^text$/i.test(modality)))
+    reject(`${prefix}responseModalities`, "can only be TEXT for this model's provider");
+  const { contents, systemInstruction, tools, toolConfig, serviceTier } = body;
+  const calling = objectOf(objectOf(toolConfig)?.["functionCallingConfig"]);
+  return {
+    stream: body["stream"] === true,
+    system: objectsOf(objectOf(systemInstruction)?.["parts"]).flatMap(({ text }) =>
+      typeof text === "string" && text !== "" ? [{ type: "text" as const, text }] : [],
+    ),
+    messages: readContents(objectsOf(contents), dropped),
+    tools: readTools(tools, calling?.["mode"] === "VALIDATED" ? true : null),
+    toolChoice: readChoice(calling),
+    parallelToolCalls: null,
+    reasoning: readThinking(objectOf(config["thinkingConfig"])),
+    format: readFormat(config),
+    maxOutputTokens: numberOf(config["maxOutputTokens"]),
+    stop: stringsOf(config["stopSequences"]),
+    sampling: {
+      temperature: numberOf(config["temperature"]),
+      topP: numberOf(config["topP"]),
+      topK: numberOf(config["topK"]),
+    },
+    identity: { user: null, safetyIdentifier: null, promptCacheKey: null },
+    serviceTier: readTier(stringOf(serviceTier)),
+    verbosity: null,
+    store: null,
+    metadata: null,
+  };
+}
+
+/** Every member of a tool is a tool of its own. */
+function readTools(tools: Json | undefined, isStrict: true | null): IrTool[] {
+  return objectsOf(tools).flatMap((tool, index) =>
+    Object.entries(tool).flatMap(([name, value]): IrTool[] => {
+      if (name === "functionDeclarations")
+        return objectsOf(value).map((each) => readFunction(each, isStrict));
+      if (value === null) return [];
+      return [{ type: "hosted", name, path: `tools[${index}].${name}`, shownAs: `tools[].${name}` }];
+    }),
+  );
+}
+
+function readFunction(
+  { name, description, parametersJsonSchema, parameters }: JsonObject,
+  isStrict: true | null,
+): IrTool {
+  const schema = objectOf(parametersJsonSchema);
+  const google = objectOf(parameters);
+  return functionTool(
+    stringOf(name) ?? reject("tools[].functionDeclarations[].name", "must be the name of the function"),
+    stringOf(description),
+    schema ?? (google === null ? null : readSchema(google)),
+    isStrict,
+  );
+}
+
+function readChoice(config: JsonObject | null): IrToolChoice | null {
+  const { mode, allowedFunctionNames } = config ?? {};
+  if (mode === undefined || mode === null || mode === "MODE_UNSPECIFIED") return null;
+  if (mode === "NONE") return { type: "none" };
+  if (mode === "AUTO" || mode === "VALIDATED") return { type: "auto" };
+  if (mode !== "ANY") reject("toolConfig.functionCallingConfig.mode", "must be AUTO, ANY, NONE or VALIDATED");
+  const [first, ...more] = stringsOf(allowedFunctionNames).map((name) => ({ namespace: null, name }));
+  if (first === undefined) return { type: "required" };
+  return more.length === 0
+    ? { type: "tool", ...first }
+    : { type: "allowed", mode: "required", tools: [first, ...more] };
+}
+
+/** A budget of 0 turns thinking off, and -1 leaves it to the model. */
+function readThinking(config: JsonObject | null): IrReasoningSettings | null {
+  if (config === null) return null;
+  const budget = numberOf(config["thinkingBudget"]);
+  const level = stringOf(config["thinkingLevel"])?.toLowerCase() ?? null;
+  const visible = booleanOf(config["includeThoughts"]);
+  const effort =
+    level === null || level === "thinking_level_unspecified" ? null : readEffort(level, levelPath);
+  return {
+    effort: effort ?? (budget === 0 ? "none" : null),
+    thinking: budget === 0 ? "disabled" : budget === -1 ? "adaptive" : null,
+    budgetTokens: budget !== null && budget > 0 ? budget : null,
+    visible,
+    summary: visible === true ? "auto" : null,
+  };
+}

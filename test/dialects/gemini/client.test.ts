@@ -1,0 +1,324 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { ApiError, GoogleGenAI } from "@google/genai";
+import { type Caller, World } from "../../gateway/world.ts";
+import { json, sse } from "../../support/answers.ts";
+import {
+  chunkOf,
+  geminiKeys,
+  signatureOf,
+  startFakeGemini,
+  usageOf,
+} from "../../vendors/gemini/fake-gemini.ts";
+
+const fake = startFakeGemini();
+const upstreamModel = "gemini-3.1-pro-preview";
+const model = (id: string, provider: string, upstream: string) => `
+[[models]]
+id = "${id}"
+provider = "${provider}"
+upstream_model = "${upstream}"
+context_window = 100000
+max_output_tokens = 4096
+price = { input = 1.0, output = 2.0, cached_input = 0.1 }
+capabilities = { tools = true }
+`;
+const spoken = (name: string) => `
+[providers.as-${name}]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/v1"
+dialects = ["${name}"]
+${model(`on-${name}`, `as-${name}`, "up")}`;
+
+const tail = `
+[providers.gemini]
+kind = "gemini"
+base_url = "${fake.url}"
+api_key = "env:TEST_GEMINI_KEY"
+${model("house/on-gemini", "gemini", upstreamModel)}${spoken("chat")}${spoken("messages")}${spoken("responses")}`;
+
+let world: World;
+let caller: Caller;
+let client: GoogleGenAI;
+const contents = "What is it?";
+
+beforeAll(async () => {
+  world = await World.start({ tail });
+}, 120_000);
+beforeEach(async () => {
+  fake.requests.length = 0;
+  fake.say(null);
+  world.provider.script(null);
+  caller = await world.creditCaller();
+  client = clientWith(caller.secret);
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  fake.stop();
+});
+
+function clientWith(apiKey: string): GoogleGenAI {
+  return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: world.running.url } });
+}
+
+describe("on Gemini", () => {
+  test("a whole response has the provider's bytes, and its request the client's", async () => {
+    const whole = await client.models.generateContent({ model: "house/on-gemini", contents });
+    expect(whole.text).toBe("It is a lock.");
+    expect(fake.requests[0]?.path).toBe(`/v1beta/models/${upstreamModel}:generateContent`);
+    expect(JSON.stringify(fake.requests[0]?.body)).toBe(
+      '{"contents":[{"parts":[{"text":"What is it?"}],"role":"user"}]}',
+    );
+    expect(await world.chargesOf(caller)).toMatchObject([{ basis: "measured", outcome: "completed" }]);
+  });
+  test("a stream is charged by what Gemini reports", async () => {
+    let streamed = "";
+    for await (const chunk of await client.models.generateContentStream({
+      model: "house/on-gemini",
+      contents,
+    }))
+      streamed += chunk.text ?? "";
+    expect(streamed).toBe("It is a lock.");
+    expect(await world.chargesOf(caller)).toMatchObject([{ basis: "measured", outcome: "completed" }]);
+  });
+  test("inputs are counted by Gemini, and models listed", async () => {
+    expect((await client.models.countTokens({ model: "house/on-gemini", contents })).totalTokens).toBe(31);
+    const names: string[] = [];
+    for await (const each of await client.models.list()) names.push(each.name ?? "");
+    expect(names).toContain("models/on-chat");
+  });
+  test("errors are thrown with their status", async () => {
+    const error = await client.models
+      .generateContent({ model: "nothing", contents })
+      .catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error.status).toBe(404);
+    const refused = await clientWith("sk-nothing")
+      .models.generateContent({ model: "on-chat", contents })
+      .catch((thrown) => thrown);
+    expect(refused.message).toContain("API_KEY_INVALID");
+  });
+  test("both spellings of a field are refused", async () => {
+    const body = {
+      contents: [{ parts: [{ text: "x" }] }],
+      generationConfig: { maxOutputTokens: 5 },
+      generation_config: { maxOutputTokens: 4000 },
+    };
+    const response = await fetch(
+      `${world.running.url}/v1beta/models/on-chat:generateContent?key=${caller.secret}`,
+      { method: "POST", body: JSON.stringify(body) },
+    );
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain("two spellings");
+  });
+});
+
+describe("on chat", () => {
+  test("is answered whole and streamed", async () => {
+    let text = "";
+    const whole = await client.models.generateContent({ model: "on-chat", contents });
+    expect(whole.text).not.toBe("");
+    for await (const chunk of await client.models.generateContentStream({ model: "on-chat", contents }))
+      text += chunk.text ?? "";
+    expect(text).not.toBe("");
+    expect(world.provider.requests.at(-1)?.body["messages"]).toEqual([{ role: "user", content: contents }]);
+  });
+});
+for (const name of ["messages", "responses"]) {
+  test(`on ${name}, text is answered`, async () => {
+    const whole = await client.models.generateContent({ model: `on-${name}`, contents });
+    expect(whole.text).not.toBe("");
+  });
+}
+
+const look = {
+  name: "look",
+  parametersJsonSchema: { type: "object", properties: { at: { type: "string" } } },
+};
+
+test("a tool loop on Gemini brings its own signature back", async () => {
+  const chat = client.chats.create({
+    model: "house/on-gemini",
+    config: { tools: [{ functionDeclarations: [look] }] },
+  });
+  const first = await chat.sendMessage({ message: contents });
+  const [call] = first.functionCalls ?? [];
+  const second = await chat.sendMessage({
+    message: [
+      {
+        functionResponse: {
+          name: "look",
+          ...(call?.id ? { id: call.id } : {}),
+          response: { output: "blue" },
+        },
+      },
+    ],
+  });
+  expect(second.text).toBe("It is blue.");
+  expect(JSON.stringify(fake.requests.at(-1)?.body)).toContain(signatureOf(geminiKeys.first, upstreamModel));
+});
+
+test("Claude's thinking comes back to Claude through a Google client", async () => {
+  const answers = [
+    json({
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "up",
+      stop_reason: "tool_use",
+      stop_sequence: null,
+      content: [
+        { type: "thinking", thinking: "Look first.", signature: "EqQB" },
+        { type: "tool_use", id: "toolu_1", name: "look", input: { at: "it" } },
+        { type: "tool_use", id: "toolu_2", name: "look", input: { at: "that" } },
+      ],
+      usage: { input_tokens: 10, output_tokens: 5 },
+    }),
+    json({
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "up",
+      stop_reason: "end_turn",
+      stop_sequence: null,
+      content: [{ type: "text", text: "It is blue." }],
+      usage: { input_tokens: 10, output_tokens: 5 },
+    }),
+  ];
+  world.provider.script(answers);
+  const chat = client.chats.create({
+    model: "on-messages",
+    config: { tools: [{ functionDeclarations: [look] }], thinkingConfig: { thinkingBudget: 2000 } },
+  });
+  const first = await chat.sendMessage({ message: contents });
+  expect(first.functionCalls).toHaveLength(2);
+  const second = await chat.sendMessage({
+    message: [
+      { functionResponse: { name: "look", response: { output: "blue" } } },
+      { functionResponse: { name: "look", response: { output: "red" } } },
+    ],
+  });
+  expect(second.text).toBe("It is blue.");
+  const messages = world.provider.requests.at(-1)?.body["messages"];
+  expect(messages).toMatchObject([
+    { role: "user" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Look first.", signature: "EqQB" },
+        { type: "tool_use", id: "toolu_1" },
+        { type: "tool_use", id: "toolu_2" },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "toolu_1" },
+        { type: "tool_result", tool_use_id: "toolu_2" },
+      ],
+    },
+  ]);
+});
+
+test("a stream of Gemini passes byte for byte, and its end waits for the charge", async () => {
+  const frames = [
+    chunkOf([{ text: "a" }], null),
+    chunkOf([{ text: "b" }], usageOf(1, 2) as never, "STOP"),
+    { usageMetadata: usageOf(1, 2) },
+  ].map((each) => `data: ${JSON.stringify(each)}\r\n\r\n`);
+  fake.say(sse(frames.join("")));
+  const response = await fetch(
+    `${world.running.url}/v1beta/models/house/on-gemini:streamGenerateContent?alt=sse`,
+    {
+      method: "POST",
+      headers: { "x-goog-api-key": caller.secret },
+      body: '{"contents":[{"parts":[{"text":"x"}]}]}',
+    },
+  );
+  expect(response.status).toBe(200);
+  expect(await response.text()).toBe(frames.join(""));
+  expect(await world.chargesOf(caller)).toMatchObject([{ basis: "measured", outcome: "completed" }]);
+});
+
+test("an error in a stream breaks its body off", async () => {
+  world.provider.script(
+    sse(
+      'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\ndata: {"error":{"message":"broken"}}\n\n',
+    ),
+  );
+  const error = await (async () => {
+    for await (const _ of await client.models.generateContentStream({ model: "on-chat", contents }));
+  })().catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(Error);
+});
+
+test("Google's own search has no price: it is dropped alone, and named", async () => {
+  const body = {
+    contents: [{ parts: [{ text: "x" }] }],
+    tools: [{ googleSearch: {}, functionDeclarations: [look] }],
+  };
+  const response = await ask("house/on-gemini:generateContent", body);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("x-sluice-dropped")).toBe("tools.googleSearch");
+  expect(fake.requests.at(-1)?.body).toEqual({ ...body, tools: [{ functionDeclarations: [look] }] });
+});
+
+function ask(
+  method: string,
+  body: object,
+  headers: Record<string, string> = { "x-goog-api-key": caller.secret },
+) {
+  return fetch(`${world.running.url}/v1beta/models/${method}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+}
+
+const short = { contents: [{ parts: [{ text: "x" }] }] };
+
+test("one key is taken from the header, the query or as a bearer, and two different ones from nowhere", async () => {
+  const bearer = { authorization: `Bearer ${caller.secret}` };
+  expect((await ask("on-chat:generateContent", short, bearer)).status).toBe(200);
+  expect((await ask(`on-chat:generateContent?key=${caller.secret}`, short, {})).status).toBe(200);
+  expect((await ask("on-chat:generateContent?key=other", short)).status).toBe(401);
+  expect((await ask("on-chat:generateContent?key=other", short, bearer)).status).toBe(401);
+});
+
+test("other methods and the form of streams without events are refused in Google's envelope", async () => {
+  for (const [method, status] of [
+    ["on-chat:predict", 404],
+    ["on-chat:streamGenerateContent", 400],
+  ] as const) {
+    const response = await ask(method, short);
+    expect(response.status).toBe(status);
+    const { error } = (await response.json()) as { error: { code: number; details: object[] } };
+    expect(error.code).toBe(status);
+    expect(error.details[0]).toMatchObject({ domain: "sluice" });
+  }
+});
+
+test("an empty account and a rate limit say so as Google does", async () => {
+  caller = await world.creditCaller(0);
+  expect(await (await ask("on-chat:generateContent", short)).json()).toMatchObject({
+    error: { code: 402, status: "FAILED_PRECONDITION", details: [{ reason: "INSUFFICIENT_CREDIT" }] },
+  });
+  caller = await world.creditCaller(10, { rpmLimit: 1 });
+  await ask("on-chat:generateContent", short);
+  const limited = await ask("on-chat:generateContent", short);
+  const { error } = (await limited.json()) as { error: { details: { retryDelay?: string }[] } };
+  expect(limited.status).toBe(429);
+  expect(error.details.at(-1)?.retryDelay).toBe(`${limited.headers.get("retry-after")}s`);
+});
+
+test("the list of models has Google's format only for its clients, and only while the routes are on", async () => {
+  const list = (headers: Record<string, string>) => fetch(`${world.running.url}/v1/models`, { headers });
+  const google = { "x-goog-api-key": caller.secret };
+  expect(await (await list(google)).json()).toHaveProperty("models");
+  expect(await (await list({ authorization: `Bearer ${caller.secret}` })).json()).toHaveProperty("data");
+  await world.reload((config) => `[routes]\ngemini = false\n${config}`);
+  expect((await ask("on-chat:generateContent", short)).status).toBe(404);
+  expect(await (await list({ ...google, authorization: `Bearer ${caller.secret}` })).json()).toHaveProperty(
+    "data",
+  );
+  await world.reload((config) => config);
+});
