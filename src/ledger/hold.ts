@@ -20,6 +20,8 @@ export interface HoldRequest {
   readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;
+  /** False if it does not count toward the key's limit of requests in flight. */
+  readonly isInFlight?: boolean;
 }
 
 /** The fields that change when another model runs than the one that was held for. */
@@ -55,6 +57,9 @@ export class Hold implements HeldFor {
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
+  readonly isInFlight: boolean;
+  /** It outlives its request and its process: the end of the request does not end it. */
+  isParked = false;
   /** It has progress that was not journaled yet. */
   hasUnjournaledProgress = false;
   #state: HoldState = "open";
@@ -72,6 +77,7 @@ export class Hold implements HeldFor {
     this.openedAtMs = openedAtMs;
     this.periodStartMs = parts.periodStartMs;
     this.countedAtMs = parts.countedAtMs;
+    this.isInFlight = parts.isInFlight !== false;
   }
 
   /** The fields that its charge takes over. */

@@ -70,6 +70,8 @@ export interface BatchRecord extends NewBatch, BatchTokens {
   readonly waitsSinceMs: number | null;
   /** It was copied, and its lines may have run since. */
   readonly isPaused: boolean;
+  /** When lines of it at a provider are looked at next; null if there are none. */
+  readonly providerDueMs: number | null;
   /** Null if there is none (yet), or it was deleted. */
   readonly outputFileId: string | null;
   readonly errorFileId: string | null;
@@ -192,7 +194,7 @@ export interface LineRecords {
     restCode: RestCode,
     end: BatchEnd,
   ): Promise<boolean>;
-  /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many. */
+  /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many run again. */
   free(node: number, running: readonly string[]): Promise<number>;
   /** Deletes results of some lines after this one. Returns the last of them; null if there was none. */
   deleteResults(

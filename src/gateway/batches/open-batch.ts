@@ -23,6 +23,8 @@ export class OpenBatch {
   /** As it was read last. */
   shown: BatchRecord;
   running = 0;
+  /** What providers have of it is looked at soon, because it was cancelled or has expired. */
+  isHurried = false;
   /** No line of it starts before. */
   notBeforeMs = 0;
   /** When the limit resets that it waits for; null if that is not known. */

@@ -5,6 +5,7 @@ import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
 import { DetachedCall } from "../background/detached-call.ts";
+import type { LineOfBatch } from "../exchange/client-call.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
@@ -20,6 +21,8 @@ const [maxTries, maxCrashes] = [5, 3];
 /** What became of a run. */
 export type LineOutcome =
   | { readonly kind: "ended"; readonly end: LineEnd }
+  /** Its provider runs it. */
+  | { readonly kind: "left" }
   /** It runs again. `cause`: the provider, or the gateway, has too much to do, or the provider has failed. */
   | {
       readonly kind: "again";
@@ -46,12 +49,13 @@ export async function runLine(
   serving: LineServing,
   batch: OpenBatch,
   line: ClaimedLine,
+  provider: Pick<LineOfBatch, "sender" | "returned"> = {},
 ): Promise<LineOutcome> {
   const { gateway } = serving;
   const { batches } = gateway.configured.settings;
   const route = serving.routeAt(batch.path);
   const body = await batch.input.range(line.start, line.length);
-  if (route === null || body === null || line.crashes >= maxCrashes) {
+  if (route === null || body === null || (line.crashes >= maxCrashes && provider.returned === undefined)) {
     const message =
       route === null || body === null
         ? "The request cannot be read any more."
@@ -60,7 +64,7 @@ export async function runLine(
   }
   const { keyId, request } = batch;
   const call = new DetachedCall({
-    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no } },
+    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no, ...provider } },
     call: { path: route.path, address: request.address, headers: headersOf(request, line) },
   });
   const exchange = new Exchange(call, gateway);
@@ -68,6 +72,7 @@ export async function runLine(
   const response = await serving.answer(exchange, route);
   // The response is not read: it is stored.
   call.source?.cancel();
+  if (provider.sender?.hasTaken === true) return { kind: "left" };
   return outcomeOf(gateway, batch, line, exchange, response);
 }
 

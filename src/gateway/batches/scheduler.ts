@@ -9,6 +9,9 @@ import {
   type KeyRecord,
   StoreError,
 } from "../../store/store.ts";
+import { Outbox } from "./at-provider/outbox.ts";
+import { ProviderPoller } from "./at-provider/poller.ts";
+import { ReturnedLines } from "./at-provider/returned-lines.ts";
 import { readRequestOf } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
 import { OpenBatch } from "./open-batch.ts";
@@ -26,6 +29,8 @@ const retryMs = 500;
 export class BatchScheduler {
   readonly #serving: LineServing;
   readonly #onError: (error: unknown) => void;
+  readonly #outbox: Outbox;
+  readonly #poller: ProviderPoller;
   /** Oldest first. */
   #open = new Map<string, OpenBatch>();
   /** Keys whose files and results take all of their bytes. */
@@ -44,6 +49,15 @@ export class BatchScheduler {
   constructor(serving: LineServing, onError: (error: unknown) => void) {
     this.#serving = serving;
     this.#onError = onError;
+    const { gateway } = serving;
+    const lines = new ReturnedLines({
+      gateway,
+      run: (batch, line, returned) => runLine(serving, batch, line, { returned }),
+      take: (batch, line, outcome) => this.#persistently(() => this.#take(batch, line, outcome)),
+      track: (batch, line, work) => this.#track(batch, line.no, work),
+    });
+    this.#outbox = new Outbox({ gateway, onError, giveUp: (...given) => lines.giveUp(...given) });
+    this.#poller = new ProviderPoller({ gateway, lines, onError });
   }
 
   /** How many lines run. */
@@ -62,8 +76,10 @@ export class BatchScheduler {
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#poller.stop();
     await this.#working;
     await Promise.all([...this.#running.values()].map(({ end }) => end));
+    await this.#outbox.stop();
   }
 
   #proceed(): void {
@@ -82,6 +98,7 @@ export class BatchScheduler {
       this.#timer = null;
       try {
         if (this.#mustRead) await this.#read();
+        this.#poller.poll(this.#open.values());
         for (const batch of this.#open.values()) await this.#endIfDue(batch);
         await this.#fill();
       } finally {
@@ -92,12 +109,13 @@ export class BatchScheduler {
 
   #sleep(): void {
     if (this.#open.size === 0 || this.#isStopped) return;
+    const { configured } = this.#serving.gateway;
     this.#timer ??= setTimeout(
       () => {
         this.#mustRead = !this.#isCrowded;
         this.#proceed();
       },
-      this.#isCrowded ? crowdedMs : tickMs,
+      this.#isCrowded ? crowdedMs : Math.min(tickMs, configured.settings.batches.providerPollMs),
     );
     this.#timer.unref();
   }
@@ -108,7 +126,10 @@ export class BatchScheduler {
     const { store } = batches;
     const found = await store.batches.open();
     if (found.length > 0) {
-      batches.counts.interrupted += await store.batches.free(batches.node, [...this.#running.keys()]);
+      batches.counts.interrupted += await store.batches.free(batches.node, [
+        ...this.#running.keys(),
+        ...this.#outbox.names,
+      ]);
     }
     const entries = found.map((shown) => [shown.id, this.#opened(shown)] as const);
     this.#open = new Map(entries);
@@ -240,11 +261,15 @@ export class BatchScheduler {
   }
 
   #start(batch: OpenBatch, line: ClaimedLine): void {
-    const name = `${batch.id} ${line.no}`;
     this.#served += 1;
     this.#servedAt.set(batch.keyId, this.#served);
+    void this.#track(batch, line.no, () => this.#run(batch, line));
+  }
+
+  #track(batch: OpenBatch, no: number, work: () => Promise<void>): Promise<void> {
+    const name = `${batch.id} ${no}`;
     batch.running += 1;
-    const end = this.#run(batch, line)
+    const end = work()
       .catch(this.#onError)
       .finally(() => {
         batch.running -= 1;
@@ -252,10 +277,14 @@ export class BatchScheduler {
         if (!this.#isStopped) this.#proceed();
       });
     this.#running.set(name, { keyId: batch.keyId, end });
+    return end;
   }
 
   async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
-    const outcome = await runLine(this.#serving, batch, line).catch((error): LineOutcome => {
+    // What failed at a provider's own batch is run here.
+    const provider = line.tries === 0 ? { sender: this.#outbox.sender(batch, line) } : {};
+    const running = runLine(this.#serving, batch, line, provider);
+    const outcome = await running.catch((error): LineOutcome => {
       this.#onError(error);
       return { kind: "again", afterMs: null, hasReached: true, cause: "busy" };
     });
@@ -266,6 +295,7 @@ export class BatchScheduler {
     const { batches, clock } = this.#serving.gateway;
     const { store } = batches;
     const nowMs = Math.floor(clock.wallMs());
+    if (outcome.kind === "left") return;
     if (outcome.kind === "ended") {
       const isTaken = await store.batches.endLine(line, outcome.end, this.#batchEnd(batch));
       if (isTaken) batches.counts[outcome.end.status === 200 ? "completed" : "failed"] += 1;

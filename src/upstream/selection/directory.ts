@@ -65,6 +65,19 @@ export class Directory {
     return this.#states.values();
   }
 
+  provider(name: string): Provider | null {
+    return this.#providers.get(name)?.provider ?? null;
+  }
+
+  /** By priority. */
+  deployments(model: ModelSettings, scope: string): readonly Deployment[] {
+    const candidates = this.#candidates.get(model.id) ?? this.#candidatesOfUnlisted(model);
+    return candidates
+      .map(({ deployment }) => deployment)
+      .filter(({ provider }) => inScope(scope, { provider: provider.settings.name }))
+      .toSorted((one, other) => one.priority - other.priority);
+  }
+
   hasCredential(provider: string, id: string): boolean {
     return this.#providers.get(provider)?.keys.has(id) ?? false;
   }
