@@ -10,9 +10,6 @@ export type BatchStatus =
   | "expired"
   | "completed";
 
-/** What operators see of a batch, whatever its API. */
-export type BatchState = "running" | "waiting" | "paused" | "ended";
-
 /** Why lines that never ran have no result. */
 export type RestCode = "batch_cancelled" | "batch_expired" | "insufficient_credit";
 
@@ -161,8 +158,8 @@ export interface BatchQuery {
 
 export interface BatchSearch {
   readonly keyId: string | null;
-  /** `open`: all that have not ended. */
-  readonly state: BatchState | "open" | null;
+  /** Only those that have not ended. */
+  readonly isOpen: boolean;
   readonly limit: number;
   readonly after: string | null;
 }

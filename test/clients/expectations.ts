@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { BodyDialectName } from "../support/body-dialects.ts";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
 import { type SpeakerName, speakers } from "./conversation/speakers.ts";
@@ -12,13 +12,21 @@ const unexplained = "The provider's content filter stopped the response.";
  * What a client must have understood of a turn, whatever the two dialects. Only Converse does not say why it refuses, and
  * where the provider has no ids of calls, the gateway makes some.
  */
-export function understoodAs({ says, usage, ending }: Turn, provider: SpeakerName): Understood {
+export function understoodAs(
+  { says, usage, ending }: Turn,
+  provider: SpeakerName,
+  hidesRefusals = false,
+): Understood {
   const { dialect, wire } = speakers[provider];
   if (ending === "fails" || ending === "cut") throw new Error("such a turn cannot be understood");
   return {
     text: textOf(says, "text"),
     thinking: textOf(says, "thinking"),
-    refusal: dialect === "converse" && ending === "refusal" ? unexplained : textOf(says, "refusal"),
+    refusal: hidesRefusals
+      ? expect.any(String)
+      : dialect === "converse" && ending === "refusal"
+        ? unexplained
+        : textOf(says, "refusal"),
     calls: callsOf(says).map((call) =>
       wire.numbersCalls === true ? { ...call, id: expect.any(String) } : call,
     ),
@@ -31,7 +39,7 @@ export function understoodAs({ says, usage, ending }: Turn, provider: SpeakerNam
  * Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. Gemini's is a
  * seal of its calls, which chat has a place for.
  */
-export function repliesTo(scenario: Scenario, client: BodyDialectName, provider: SpeakerName): Reply[] {
+export function repliesTo(scenario: Scenario, client: ClientDialectName, provider: SpeakerName): Reply[] {
   const { dialect } = speakers[provider];
   const isSealOfCalls = dialect === "gemini";
   const reasons = scenario.turns.some(

@@ -19,6 +19,7 @@ export const largeClients = {
   pythonWithCloudPackages: () => pythonWith("clouds.txt"),
   claudeCode: () => npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude"),
   codex: () => npmCommand("@openai/codex", "0.166.0", "codex"),
+  geminiCli: () => npmCommand("@google/gemini-cli", "0.61.0", "gemini"),
   opencode: () => npmCommand("opencode-ai", "1.18.33", "opencode"),
   cline: () => npmCommand("cline", "3.0.65", "cline"),
   continue: () => npmCommand("@continuedev/cli", "1.5.47", "cn"),

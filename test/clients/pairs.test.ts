@@ -33,26 +33,39 @@ for (const client of clients) {
           async (_, scenario) => {
             const answers = await converse(client, provider, scenario, stream);
             expect(world.provider.complaints).toEqual([]);
-            expect(answers).toEqual(scenario.turns.map((turn) => understoodAs(turn, provider)));
+            expect(answers).toEqual(
+              scenario.turns.map((turn) => understoodAs(turn, provider, client.hidesRefusals)),
+            );
             expect(world.provider.replies).toEqual(repliesTo(scenario, client.dialect, provider));
           },
         );
 
+        if (stream && client.dialect === "gemini") continue;
         test.each(badScenarios.map((scenario) => [scenario.name, scenario] as const))(
           `${way}: %s`,
-          async (_, scenario) => {
-            const failure = await converse(client, provider, scenario, stream).then(
-              (answers) => answers,
-              (error: unknown) => error,
-            );
-            expect(failure).toBeInstanceOf(Error);
-            expect((failure as Error).message).toMatch(failureOf(scenario, stream));
-            expect(world.provider.complaints).toEqual([]);
-          },
+          (_, scenario) => expectFailure(client, provider, scenario, stream),
         );
       }
     });
   }
+}
+
+/** Their body breaks off after the error, for which the server has to wait for four seconds. */
+test.each(
+  clients.filter(({ dialect }) => dialect === "gemini").map((client) => [client.name, client] as const),
+)("%s notices the end of every stream that fails", async (_, client) => {
+  const all = speakerNames.flatMap((provider) => badScenarios.map((scenario) => ({ provider, scenario })));
+  await Promise.all(all.map(({ provider, scenario }) => expectFailure(client, provider, scenario, true)));
+});
+
+async function expectFailure(client: Client, provider: SpeakerName, scenario: Scenario, stream: boolean) {
+  const failure = await converse(client, provider, scenario, stream).then(
+    (answers) => answers,
+    (error: unknown) => error,
+  );
+  expect(failure).toBeInstanceOf(Error);
+  expect((failure as Error).message).toMatch(failureOf(scenario, stream));
+  expect(world.provider.complaints).toEqual([]);
 }
 
 test.each(["chat", "responses"] as const)(

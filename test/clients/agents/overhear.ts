@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { listOf, objectOf } from "../conversation/dialect.ts";
+import { readSignature } from "../conversation/gemini.ts";
 
 /** As much of an agent's request as an errand needs; its long instructions are its own affair. */
 export interface Overheard {
@@ -71,7 +72,7 @@ export const overhear: Readonly<Record<ProviderDialectName, (body: JsonObject) =
         .flatMap((part) => listOf(objectOf(part["functionResponse"])["parts"]))
         .flatMap((part) => objectOf(part["inlineData"])["data"] ?? [])
         .map(String),
-      proofs: parts.flatMap((part) => part["thoughtSignature"] ?? []).map(String),
+      proofs: parts.map((part) => readSignature(part["thoughtSignature"])),
     };
   },
   converse(body) {

@@ -20,9 +20,10 @@ export const geminiAtVertex: ProviderDialect = {
   hear: (body) => gemini.hear(withNumbers(body)),
   say: (turn, body) => gemini.say(withoutIds(turn), body),
   stream: (turn, body) =>
-    gemini
-      .stream(withoutIds(turn), body)
-      .map((frame) => (hasFinished(frame) ? frame : String(frame).replace(usage, traffic))),
+    gemini.stream(withoutIds(turn), body).map((frame, index, frames) => {
+      if (hasFinished(frame)) return frame;
+      return String(frame).replace(usage, hasFinished(frames[index - 1] ?? "") ? "}" : traffic);
+    }),
   numbersCalls: true,
 };
 
@@ -41,8 +42,8 @@ export const claudeAtVertex: ProviderDialect = {
   },
 };
 
-const usage = /"usageMetadata":\{.*\}/;
-const traffic = '"usageMetadata":{"trafficType":"ON_DEMAND"}}';
+const usage = /,"usageMetadata":\{.*\}/;
+const traffic = ',"usageMetadata":{"trafficType":"ON_DEMAND"}}';
 
 function hasFinished(frame: string | Uint8Array): boolean {
   return String(frame).includes('"finishReason"');

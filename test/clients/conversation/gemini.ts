@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/base/json.ts";
+import type { Json, JsonObject } from "../../../src/base/json.ts";
 import type { SeenRequest } from "../../support/provider.ts";
 import {
   complain,
@@ -47,9 +47,41 @@ const sentinel = "skip_thought_signature_validator";
 
 // ——— Hearing ———
 
-function hear(body: JsonObject): Heard {
+/** Objects whose names are the caller's. */
+const callers: ReadonlySet<string> = new Set([
+  "args",
+  "response",
+  "parametersJsonSchema",
+  "responseJsonSchema",
+]);
+
+/** Google reads proto JSON, in which each name has a second spelling. */
+function inCamelCase(value: Json): Json {
+  if (Array.isArray(value)) return value.map(inCamelCase);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    return [camel, callers.has(camel) ? member : inCamelCase(member ?? null)];
+  });
+  return Object.fromEntries(members);
+}
+
+/** The chats of Google's packages keep a stream as a content for each chunk. */
+function merged(contents: readonly JsonObject[]): JsonObject[] {
+  const all: JsonObject[] = [];
+  for (const content of contents) {
+    const last = all.at(-1);
+    if (last?.["role"] === content["role"] && last !== undefined)
+      all[all.length - 1] = { ...last, parts: [...listOf(last["parts"]), ...listOf(content["parts"])] };
+    else all.push(content);
+  }
+  return all;
+}
+
+function hear(sent: JsonObject): Heard {
+  const body = objectOf(inCamelCase(sent));
   for (const name of ["model", "stream", "messages"]) if (name in body) complain("a foreign field:", name);
-  const contents = listOf(body["contents"]);
+  const contents = merged(listOf(body["contents"]));
   checkTurns(contents);
   checkSignatures(contents);
   const config = objectOf(body["generationConfig"]);
@@ -105,25 +137,42 @@ function checkSignatures(contents: readonly JsonObject[]): void {
 }
 
 function hearContent({ role, parts }: JsonObject): Utterance[] {
-  return listOf(parts).flatMap((part) => (role === "user" ? [hearUser(part)] : hearModel(part)));
+  return role === "user" ? listOf(parts).map(hearUser) : joined(listOf(parts).flatMap(hearModel));
+}
+
+/** The pieces of a stream's text, as clients send them back, are one text. */
+function joined(heard: readonly Utterance[]): Utterance[] {
+  const all: Utterance[] = [];
+  for (const each of heard) {
+    const last = all.at(-1);
+    const isText = last?.who === "assistant" && "text" in last && each.who === "assistant" && "text" in each;
+    if (isText) all[all.length - 1] = { who: "assistant", text: last.text + each.text };
+    else all.push(each);
+  }
+  return all;
 }
 
 function hearUser(part: JsonObject): Utterance {
   if (typeof part["text"] === "string") return { who: "user", text: part["text"] };
   if (part["inlineData"] !== undefined) {
     const { mimeType, data } = objectOf(part["inlineData"]);
-    const picture = { mediaType: stringOf(mimeType, "a media type"), data: stringOf(data, "data") };
+    // Its package for Python writes data in the alphabet of URLs.
+    const base64 = Buffer.from(stringOf(data, "data"), "base64").toString("base64");
+    const picture = { mediaType: stringOf(mimeType, "a media type"), data: base64 };
     return { who: "user", picture };
   }
   const { id, response } = objectOf(part["functionResponse"]);
+  const { output, content, result } = objectOf(response);
   return {
     who: "tool",
     id: stringOf(id, "a call's id"),
-    text: stringOf(objectOf(response)["output"], "a result"),
+    text: stringOf(output ?? content ?? result, "a result"),
   };
 }
 
+/** Google needs no thoughts back, and takes them. */
 function hearModel(part: JsonObject): Utterance[] {
+  if (part["thought"] === true || part["text"] === "") return [];
   if (typeof part["text"] === "string") return [{ who: "assistant", text: part["text"] }];
   const { id, name, args } = objectOf(part["functionCall"]);
   const call = {
@@ -136,7 +185,7 @@ function hearModel(part: JsonObject): Utterance[] {
 
 function hearSignature(signature: unknown): Utterance[] {
   if (signature === undefined || signature === sentinel) return [];
-  const proof = unsealed(signature, "google");
+  const proof = unsealed(readSignature(signature), "google");
   return proof === unthought ? [] : [{ who: "assistant", thinking: "", proof }];
 }
 
@@ -149,7 +198,16 @@ function textIn({ parts }: JsonObject): string {
 /** Whether a signature came back that this model has given. */
 export function hasOwnSignature(body: JsonObject): boolean {
   const parts = listOf(body["contents"]).flatMap((content) => listOf(content["parts"]));
-  return parts.some((part) => isSealed(part["thoughtSignature"], "google"));
+  return parts.some((part) => isSealed(readSignature(part["thoughtSignature"]), "google"));
+}
+
+/** Google's package for Python takes padded base64 only, and sends it back in the alphabet of URLs. */
+function signature(proof: string): string {
+  return Buffer.from(sealed(proof, "google")).toString("base64");
+}
+
+export function readSignature(sent: unknown): string {
+  return typeof sent === "string" ? Buffer.from(sent, "base64").toString() : "";
 }
 
 // ——— Saying ———
@@ -171,11 +229,12 @@ function stream({ says, usage, ending }: Turn): string[] {
   });
   if (ending === "cut") return frames;
   if (ending === "fails") return [...frames, frame(gemini.failure(failureWords))];
-  const last = { ...head, candidates: [candidate([], ending, says)], usageMetadata: usageOf(usage) };
-  const signature = { text: "", thoughtSignature: sealed("of the text", "google") };
+  const ended = candidate([{ text: "" }], ending, says);
+  const last = { ...head, candidates: [ended], usageMetadata: usageOf(usage) };
+  const signed = { text: "", thoughtSignature: signature("of the text") };
   const trailing = {
     ...head,
-    candidates: [candidate([signature], null, says)],
+    candidates: [candidate([signed], null, says)],
     usageMetadata: usageOf(usage),
   };
   return [...frames, frame(last), frame(trailing)];
@@ -200,7 +259,7 @@ function partsOf(says: readonly Said[]): JsonObject[] {
     if (said.type === "thinking") return [{ text: said.text, thought: true }];
     if (said.type === "refusal") return [];
     const functionCall = { ...(said.id === "" ? {} : { id: said.id }), name: said.name, args: said.input };
-    const thoughtSignature = sealed(thought?.proof ?? unthought, "google");
+    const thoughtSignature = signature(thought?.proof ?? unthought);
     return [said === first ? { functionCall, thoughtSignature } : { functionCall }];
   });
 }

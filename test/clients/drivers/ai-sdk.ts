@@ -1,4 +1,5 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import {
@@ -15,7 +16,7 @@ import {
   tool,
 } from "ai";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { BodyDialectName } from "../../support/body-dialects.ts";
+import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import { type Ask, type Picture, runTool } from "../conversation/scenario.ts";
 import { type Access, type Client, modelAt, mostTurns, type Understood } from "./client.ts";
 
@@ -23,7 +24,7 @@ import { type Access, type Client, modelAt, mostTurns, type Understood } from ".
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 /** The Vercel AI SDK, which runs the tools by itself, through its package for each dialect. */
-export const aiSdk: Readonly<Record<BodyDialectName, Client>> = {
+export const aiSdk: Readonly<Record<ClientDialectName, Client>> = {
   chat: client("chat", "@ai-sdk/openai-compatible", ({ url, key, model }) =>
     createOpenAICompatible({
       name: "sluice",
@@ -39,9 +40,16 @@ export const aiSdk: Readonly<Record<BodyDialectName, Client>> = {
   messages: client("messages", "@ai-sdk/anthropic", ({ url, key, model }) =>
     createAnthropic({ baseURL: `${url}/v1`, authToken: key })(model),
   ),
+  gemini: client("gemini", "@ai-sdk/google", ({ url, key, model }) =>
+    createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: key })(model),
+  ),
 };
 
-function client(dialect: BodyDialectName, name: string, modelOf: (access: Access) => LanguageModel): Client {
+function client(
+  dialect: ClientDialectName,
+  name: string,
+  modelOf: (access: Access) => LanguageModel,
+): Client {
   return {
     name: `ai with ${name}`,
     dialect,
@@ -93,6 +101,9 @@ function optionsFor(
         structuredOutputMode: "outputFormat",
         ...(effort === null ? {} : { thinking: { type: "adaptive", display: "summarized" }, effort }),
       },
+      google: {
+        ...(effort === null ? {} : { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } }),
+      },
     },
   };
 }
@@ -132,7 +143,12 @@ async function streamed(options: Options): Promise<Round> {
       failure ??= error;
     },
   });
-  for await (const part of result.fullStream) if (part.type === "error") failure ??= part.error;
+  try {
+    for await (const part of result.fullStream) if (part.type === "error") failure ??= part.error;
+  } catch (error) {
+    // A body that breaks off after an error has been reported.
+    failure ??= error;
+  }
   // Throw before touching the other promises: they reject too, and the rejections would be unhandled.
   if (failure !== null) throw failure;
   return { steps: (await result.steps).map(understand), said: (await result.response).messages };
@@ -165,8 +181,9 @@ function understand(step: StepResult<ToolSet>): Understood {
   };
 }
 
-/** Where the package for Messages keeps Anthropic's explanation of an empty response. */
-function explanationOf(step: StepResult<ToolSet>): string {
-  const { explanation } = (step.providerMetadata?.["anthropic"]?.["stopDetails"] ?? {}) as JsonObject;
-  return typeof explanation === "string" ? explanation : "";
+/** Where the packages for Messages and for Gemini keep the explanation of an empty response. */
+function explanationOf({ providerMetadata }: StepResult<ToolSet>): string {
+  const { explanation } = (providerMetadata?.["anthropic"]?.["stopDetails"] ?? {}) as JsonObject;
+  const words = explanation ?? providerMetadata?.["google"]?.["finishMessage"];
+  return typeof words === "string" ? words : "";
 }

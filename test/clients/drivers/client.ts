@@ -1,4 +1,4 @@
-import type { BodyDialectName } from "../../support/body-dialects.ts";
+import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import type { Ask, Call, TokenCount } from "../conversation/scenario.ts";
 
 /** Where a client connects to, and with which key. */
@@ -29,7 +29,9 @@ export interface Understood {
 /** A real client library, driven through a whole conversation. */
 export interface Client {
   readonly name: string;
-  readonly dialect: BodyDialectName;
+  readonly dialect: ClientDialectName;
+  /** It does not show the words of a refusal. */
+  readonly hidesRefusals?: true;
   /** Asks, runs the tools that are called, and asks again until no tool is; rejects when an answer fails. */
   converse(access: Access, ask: Ask, stream: boolean): Promise<readonly Understood[]>;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { ApiError, GoogleGenAI } from "@google/genai";
+import { clientDialect } from "../../../src/dialects/registry.ts";
 import { type Caller, World } from "../../gateway/world.ts";
 import { json, sse } from "../../support/answers.ts";
 import {
@@ -123,6 +124,16 @@ describe("on chat", () => {
     expect(world.provider.requests.at(-1)?.body["messages"]).toEqual([{ role: "user", content: contents }]);
   });
 });
+test("a chat of Google's package keeps the history of a stream, in which every chunk has a part", async () => {
+  const chat = client.chats.create({ model: "on-chat" });
+  const chunks = await Array.fromAsync(await chat.sendMessageStream({ message: contents }));
+  const said = chunks.map(({ text }) => text ?? "").join("");
+  const kept = chat.getHistory(true).slice(1);
+  expect(kept.flatMap(({ parts = [] }) => parts.map(({ text = "" }) => text)).join("")).toBe(said);
+  expect(said).not.toBe("");
+  expect(clientDialect("gemini").heartbeat(false, 0, "m")).toContain('"parts":[{"text":""}]');
+});
+
 for (const name of ["messages", "responses"]) {
   test(`on ${name}, text is answered`, async () => {
     const whole = await client.models.generateContent({ model: `on-${name}`, contents });

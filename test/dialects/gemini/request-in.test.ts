@@ -37,6 +37,44 @@ test("results without ids answer the first open call of their name, across conte
   ]);
 });
 
+test("the pieces of a streamed text are one text, as parts and as contents", () => {
+  const said = (...parts: JsonObject[]) => ({ role: "model", parts });
+  const { messages } = read({
+    contents: [
+      ...contents,
+      said({ text: "Let " }, { text: "me " }),
+      said({ text: "hmm", thought: true }, { text: "look." }, { text: "" }),
+      said(call("look", "c1")),
+      { role: "user", parts: [{ text: "one" }, { text: "two" }] },
+    ],
+  });
+  expect(messages[1]?.blocks).toMatchObject([{ type: "text", text: "Let me look." }, { type: "tool_call" }]);
+  expect(messages[2]?.blocks).toHaveLength(2);
+});
+
+const results: readonly (readonly [JsonObject, string, boolean])[] = [
+  [{ output: "fog" }, "fog", false],
+  [{ name: "look", content: "fog" }, "fog", false],
+  [{ name: "Ann", content: "fog" }, '{"name":"Ann","content":"fog"}', false],
+  [{ name: "look", content: "" }, "", false],
+  [{ error: "deaf" }, "deaf", true],
+  [{ error: { code: 5 } }, '{"code":5}', true],
+  [{ output: "fog", error: "late" }, '{"output":"fog","error":"late"}', true],
+  [{ output: "fog", error: "" }, '{"output":"fog","error":""}', false],
+  [{ ok: true, error: false }, '{"ok":true,"error":false}', false],
+];
+test.each(results)("the result %j is %j, failed: %p", (response, text, isError) => {
+  const { messages } = read({
+    contents: [
+      ...contents,
+      { role: "model", parts: [call("look")] },
+      { role: "user", parts: [result("look", response)] },
+    ],
+  });
+  const [block] = messages[2]?.blocks ?? [];
+  expect(block).toMatchObject({ isError, content: text === "" ? [] : [{ type: "text", text }] });
+});
+
 test("both spellings and single values are read, and the caller's own objects stay as they are", () => {
   const request = read({
     contents: { parts: { text: "Fog?" } },

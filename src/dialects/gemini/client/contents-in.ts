@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { type DroppedFields, reject, unsupported } from "../../contract/field-decisions.ts";
 import type { IrAssistantBlock, IrContent, IrMessage, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -55,7 +55,7 @@ class Turns {
     const earlier = continued ?? [];
     const said = earlier.findIndex(({ type }) => type !== "reasoning");
     const begin = said === -1 ? earlier.length : said;
-    const all = [...earlier.slice(0, begin), ...reasoning, ...earlier.slice(begin), ...blocks];
+    const all = [...earlier.slice(0, begin), ...reasoning, ...joined([...earlier.slice(begin), ...blocks])];
     if (all.length > 0) this.messages.push({ role: "assistant", blocks: all });
   }
 
@@ -101,7 +101,7 @@ class Turns {
     const at = this.#open.findIndex((call) => (stringOf(id) ? call.id === id : call.name === name));
     const [call] = at === -1 ? [] : this.#open.splice(at, 1);
     const media = objectsOf(parts).flatMap((part) => readMedium(part, path) ?? []);
-    const { text, isError } = readResult(objectOf(response) ?? {});
+    const { text, isError } = readResult(objectOf(response) ?? {}, name);
     return {
       type: "tool_result",
       id: call?.id ?? stringOf(id) ?? stringOf(name) ?? "",
@@ -117,17 +117,33 @@ class Turns {
   }
 }
 
-function readResult(response: JsonObject): { readonly text: string; readonly isError: boolean } {
-  const { error } = response;
-  if (error !== undefined && error !== null) {
-    return { text: typeof error === "string" ? error : JSON.stringify(error), isError: true };
+/** Clients keep a stream's texts as they came, each chunk a part or even a content of its own. Together they are one text. */
+function joined(blocks: readonly IrAssistantBlock[]): IrAssistantBlock[] {
+  const all: IrAssistantBlock[] = [];
+  for (const block of blocks) {
+    const last = all.at(-1);
+    if (last?.type === "text" && block.type === "text")
+      all[all.length - 1] = { ...last, text: last.text + block.text };
+    else all.push(block);
   }
+  return all;
+}
+
+const resultNames: ReadonlySet<string> = new Set(["output", "result", "content", "error"]);
+
+/** The one text in it, or its JSON. The AI SDK adds the function's name. */
+function readResult(
+  { name, ...rest }: JsonObject,
+  called: Json | undefined,
+): Pick<IrToolResult, "isError"> & { readonly text: string } {
+  const response = name === undefined || name === called ? rest : { name, ...rest };
+  const { error = null } = response;
+  const isError = error !== null && error !== "" && error !== false;
   const [entry, ...more] = Object.entries(response);
-  if (entry === undefined) return { text: "", isError: false };
-  const [name, value] = entry;
-  const isText =
-    more.length === 0 && typeof value === "string" && ["output", "result", "content"].includes(name);
-  return { text: isText ? value : JSON.stringify(response), isError: false };
+  if (entry === undefined) return { text: "", isError };
+  const [only, value] = entry;
+  const isText = more.length === 0 && typeof value === "string" && resultNames.has(only);
+  return { text: isText ? value : JSON.stringify(more.length === 0 && isError ? value : response), isError };
 }
 
 /** Null if the part is neither data nor an address. */

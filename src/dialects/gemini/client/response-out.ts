@@ -80,9 +80,12 @@ const reasons: Readonly<Record<FinishReason, string>> = {
   refusal: "SAFETY",
 };
 
+/** Without a part, Google's own packages take a chunk as invalid, and forget the whole answer in the history of a chat. */
+const nothing: readonly JsonObject[] = [{ text: "" }];
+
 export function writeCandidate(parts: readonly JsonObject[], finish: IrFinish | null): JsonObject {
   return {
-    content: { parts: [...parts], role: "model" },
+    content: { parts: [...(parts.length === 0 ? nothing : parts)], role: "model" },
     ...(finish === null ? {} : { finishReason: reasons[finish.reason] }),
     ...(finish === null || finish.explanation === null ? {} : { finishMessage: finish.explanation }),
     index: 0,

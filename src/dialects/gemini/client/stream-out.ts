@@ -76,7 +76,7 @@ export class GeminiStreamWriter implements StreamWriter {
   }
 
   heartbeat(): string {
-    return `data: {${this.#identity}\r\n\r\n`;
+    return this.#chunk(writeCandidate([], null));
   }
 
   #block(): OpenBlock {
@@ -115,7 +115,7 @@ export function inBandError(error: GatewayError, requestId: string): string {
   return `data: ${JSON.stringify(googleErrors.body(error, requestId))}\r\n\r\n`;
 }
 
-/** A comment breaks two of Google's own packages; all clients skip a chunk without candidates. */
+/** A comment breaks two of Google's own packages. All clients skip a chunk that adds nothing. */
 export function heartbeat(_hasBegun: boolean, _sequenceNumber: number, model: string): string {
-  return `data: ${JSON.stringify({ modelVersion: model })}\r\n\r\n`;
+  return `data: ${JSON.stringify({ candidates: [writeCandidate([], null)], modelVersion: model })}\r\n\r\n`;
 }
