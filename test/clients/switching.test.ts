@@ -27,6 +27,12 @@ function isTried(from: SpeakerName, to: SpeakerName): boolean {
 
 const claudes: readonly SpeakerName[] = ["messages", "converse", "messages-at-vertex"];
 const gpts: readonly SpeakerName[] = ["responses", "responses-at-azure"];
+const geminis: readonly SpeakerName[] = ["gemini", "gemini-at-vertex"];
+
+/** Other models' calls have no signature. Where bytes pass, the gateway adds a placeholder once Google asks for one. */
+function isMended(complaint: string): boolean {
+  return complaint.includes("missing a thought_signature");
+}
 
 let world: World<ConversationProvider>;
 
@@ -46,13 +52,19 @@ describe.each(clients.map((client, place) => [client.name, client, place] as con
       const stream = (place + index) % 2 === 0;
       const access = { ...world.access(from), nextModel: world.access(to).model };
       const answers = await client.converse(access, ask, stream);
-      expect(world.provider.complaints).toEqual([]);
+      expect(
+        world.provider.complaints.filter((each) => client.dialect !== "gemini" || !isMended(each)),
+      ).toEqual([]);
       expect(answers).toEqual(turns.map((turn) => understoodAs(turn, to)));
     }
     // Without a seal only a provider that reasons in the open can be shown what another has thought. A maker's seal is the same
     // behind all of its doors, but chat clients have no place for it.
     const returned = world.provider.replies.some(({ reasoningReturned }) => reasoningReturned);
-    const isSameMaker = [claudes, gpts].some((doors) => doors.includes(from) && doors.includes(to));
-    expect(returned).toBe(speakers[to].dialect === "chat" || (isSameMaker && client.dialect !== "chat"));
+    const makers = client.dialect === "gemini" ? [claudes, gpts, geminis] : [claudes, gpts];
+    const isSameMaker = makers.some((doors) => doors.includes(from) && doors.includes(to));
+    // Where Gemini's bytes pass, what it thought has no seal but Google's.
+    const isShown =
+      speakers[to].dialect === "chat" && !(client.dialect === "gemini" && geminis.includes(from));
+    expect(returned).toBe(isShown || (isSameMaker && client.dialect !== "chat"));
   });
 });
