@@ -58,6 +58,5 @@ ORDER BY entries.id LIMIT 100`;
 const lostHolds = `
 SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'none' AS recomputed
 FROM holds LEFT JOIN keys ON keys.no = holds.key_no
-WHERE holds.is_parked = 0
-  AND NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND nodes.left_at IS NULL AND nodes.cleared_at IS NULL)
+WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND nodes.left_at IS NULL AND nodes.cleared_at IS NULL)
 ORDER BY holds.id LIMIT 100`;
