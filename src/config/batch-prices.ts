@@ -8,12 +8,15 @@ export function batchPriceNotes({ routes, models, providers }: Settings): string
   if (!routes.batches) return [];
   const kindOf = ({ provider }: DeploymentSettings) => vendorOf(providers.get(provider)?.kind ?? "");
   const atUsualTier = models.filter(
-    ({ batch, batchTier, serves }) => batch !== "off" && batchTier === null && serves.includes("generation"),
+    ({ batch, batchTier, serves }) =>
+      batch === "gateway" && batchTier === null && serves.includes("generation"),
   );
   const isGift = ({ deployments }: ModelSettings) => deployments.some(({ price }) => hasBatchPrice(price));
   const atFullPrice = atUsualTier.filter(
     (model) => !isGift(model) && model.deployments.some((each) => kindOf(each).sellsBatches === true),
   );
+  const hasNative = ({ deployments }: ModelSettings) =>
+    deployments.some((each) => kindOf(each).batches !== undefined);
   const hasFlex = ({ deployments }: ModelSettings) =>
     deployments.every(({ price }) => price?.tiers?.["flex"]);
   const [cheaper, others] = [atFullPrice.filter(hasFlex), atFullPrice.filter((model) => !hasFlex(model))];
@@ -23,7 +26,11 @@ export function batchPriceNotes({ routes, models, providers }: Settings): string
       'lines of batches cost the full price; set batch_tier = "flex" on the model for its flex price',
     ),
     ...noteOf(
-      others,
+      others.filter(hasNative),
+      'lines of batches cost the full price; set batch = "native" and price.tiers.batch on the model for the provider\'s batch price',
+    ),
+    ...noteOf(
+      others.filter((model) => !hasNative(model)),
       "lines of batches cost the full price: the provider's batch price is only for its own batch API",
     ),
     ...noteOf(

@@ -62,6 +62,7 @@ class ModelChecks {
     this.#checkDeployments(model, path);
     this.#checkContent(model, path);
     this.#checkBatchTier(model, path);
+    this.#checkNativeBatches(model, path);
   }
 
   #isValid(path: string): boolean {
@@ -77,6 +78,27 @@ class ModelChecks {
     if (content === undefined || !this.#isValid(at)) return;
     if (this.#config.content !== undefined || this.#config.tracing?.content === true) return;
     this.#add(at, "nothing is recorded without [content]; add that section, or remove this line");
+  }
+
+  /** A provider's own batches have a price of their own. */
+  #checkNativeBatches({ batch, price: usual, provider, deployments }: ModelConfig, path: string): void {
+    const at = `${path}.batch`;
+    if (batch !== "native" || !this.#isValid(at)) return;
+    const places = Array.isArray(deployments) ? deployments : [{ provider, price: usual }];
+    const able = places.filter(({ provider: name = "" }) => {
+      const kind = this.#providers.usable.get(name)?.kind;
+      // A provider without its secret is skipped, not wrong.
+      return kind === undefined || vendorOf(kind).batches !== undefined;
+    });
+    if (able.length === 0) {
+      this.#add(at, 'cannot be "native": Sluice uses the batches of providers of kind "anthropic" only');
+    }
+    const isPriced = ({ price = usual }: (typeof able)[number]) => {
+      const tiers: Readonly<Record<string, unknown>> = price?.tiers ?? {};
+      return tiers[batchTier] !== undefined;
+    };
+    if (!able.every(isPriced))
+      this.#add(at, `needs price.tiers.${batchTier}, which lines are charged by; add it`);
   }
 
   /** Lines that go up with a tier are charged by it, or by the price of batches. */

@@ -10,6 +10,7 @@ import type { RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation } from "./attempt/generation.ts";
+import { leaveToProvider, openReturned, returnedGeneration } from "./attempt/line-at-provider.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
 import { errorOfStepDown, holdOrStepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
@@ -68,9 +69,11 @@ export async function generate(
   if (stored !== null) return replayed(call, turn, stored);
   await lockChanged(plan.routed);
   await gateway.ongoing.enter(exchange, call.keyId);
-  const { generation, meter } = await holdOrStepDown(await generationOf(plan), async (model) =>
-    generationOf(await planFor(terms, model)),
-  );
+  const wanted = await generationOf(plan);
+  const { generation, meter } =
+    returnedGeneration(wanted) ??
+    (await holdOrStepDown(wanted, async (model) => generationOf(await planFor(terms, model))));
+  if (await leaveToProvider(generation, meter)) return new Response(null, { status: 202 });
   return await settledOrReleased(gateway, exchange, generation.wanted, meter, () =>
     answer(generation, meter),
   );
@@ -133,7 +136,10 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
   meter.noteExtras(null);
   let opened: OpenedCall;
   try {
-    opened = await exchange.configured.upstream.open(asking);
+    const returned = exchange.call.line?.returned;
+    opened = await (returned === undefined
+      ? exchange.configured.upstream.open(asking)
+      : openReturned(asking, returned));
   } catch (error) {
     return await chargeFailure({ asking, meter }, errorOfStepDown(exchange, error));
   }

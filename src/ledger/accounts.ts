@@ -1,4 +1,4 @@
-import type { Changes, PricedCharge } from "../store/store.ts";
+import type { Changes, ParkedHold, PricedCharge } from "../store/store.ts";
 import type { SettleResult } from "./account.ts";
 import type { Hold, HoldRequest, ReplacedHold, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
@@ -24,7 +24,8 @@ export type { AccountSummary } from "./summary.ts";
  * 8. A cost above its hold is charged as far as every limit allows. The rest is recorded as an `overrun` entry. On a prepaid
  *    account it is not charged: its amount is above 0, and the balance never becomes negative. On a postpaid account it
  *    is owed: its amount is below 0 and counts like a charge, also against the caps that it passes.
- * 9. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
+ * 9. A parked hold belongs to no process: it is stored with its amount, and only its settle, or `unpark`, ends it.
+ * 10. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
  */
 export interface Accounts {
   /** Holds of this process that have not ended. */
@@ -51,8 +52,15 @@ export interface Accounts {
    */
   settle(hold: Hold, settlement: Settlement): Promise<SettleResult | null>;
 
-  /** Releases the hold without waiting for its row to be deleted. False if it had already ended. */
+  /** Releases the hold without waiting for its row to be deleted. False if it had already ended, or is parked. */
   release(hold: Hold): boolean;
+
+  /** The store has parked it: from now on it outlives this process. */
+  parked(hold: Hold): void;
+  /** A parked hold, to be settled. Null if it has ended. */
+  adopt(parked: ParkedHold): Hold | null;
+  /** Releases a parked hold; resolves once that is durable. */
+  unpark(hold: Hold): Promise<void>;
 
   /**
    * The amount that the hold's account can still spend after all holds, as known to this process. Infinite for a budget

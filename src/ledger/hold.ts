@@ -20,8 +20,8 @@ export interface HoldRequest {
   readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;
-  /** Set if it does not count toward the key's concurrent requests. */
-  readonly isUncounted?: true;
+  /** False if it does not count toward the key's limit of requests in flight. */
+  readonly isInFlight?: boolean;
 }
 
 /** The fields that change when another model runs than the one that was held for. */
@@ -45,7 +45,6 @@ export class Hold implements HeldFor {
   requestedModel: string | null;
   labels: string | null;
   amount: number;
-  readonly isUncounted: boolean;
   openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   periodStartMs: number;
@@ -58,6 +57,9 @@ export class Hold implements HeldFor {
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
+  readonly isInFlight: boolean;
+  /** It outlives its request and its process: the end of the request does not end it. */
+  isParked = false;
   /** It has progress that was not journaled yet. */
   hasUnjournaledProgress = false;
   #state: HoldState = "open";
@@ -66,7 +68,6 @@ export class Hold implements HeldFor {
   constructor(parts: HoldParts) {
     const { exchangeId, keyId, accountId, model, requestedModel, amount, openedAtMs } = parts;
     this.id = exchangeId;
-    this.isUncounted = parts.isUncounted === true;
     this.keyId = keyId;
     this.accountId = accountId;
     this.model = model;
@@ -76,6 +77,7 @@ export class Hold implements HeldFor {
     this.openedAtMs = openedAtMs;
     this.periodStartMs = parts.periodStartMs;
     this.countedAtMs = parts.countedAtMs;
+    this.isInFlight = parts.isInFlight !== false;
   }
 
   /** The fields that its charge takes over. */

@@ -7,6 +7,7 @@ import type {
   HoldProgress,
   JournaledStore,
   JournalItem,
+  ParkedHold,
   PricedCharge,
   Snapshot,
 } from "../store/store.ts";
@@ -39,6 +40,7 @@ export class Ledger implements Accounts {
   readonly #funds: Funds;
   readonly #progress: ProgressNotes;
   readonly #open = new Bag<Hold>();
+  readonly #parked = new Map<string, Hold>();
   readonly overrun = { nano: 0, tokens: 0 };
   #isReturning = false;
   /** The latest time that anything counts at or was turned to. Cached, because scanning 100,000 accounts takes 20 ms. */
@@ -47,7 +49,7 @@ export class Ledger implements Accounts {
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#funds = new Funds(store, snapshot, this.#open);
+    this.#funds = new Funds(store, snapshot, { [Symbol.iterator]: () => this.#allHolds() });
     const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
     this.#progress = new ProgressNotes({ clock, tickMs, journal });
   }
@@ -60,6 +62,7 @@ export class Ledger implements Accounts {
     const nowMs = clock.wallMs();
     const holds = snapshot.openHolds.map((hold) => ({ ...hold, ...ledger.#funds.presentOf(hold, nowMs) }));
     await recoverHolds(store, holds, (hold, atMs) => ledger.#interrupt(hold, atMs), nowMs);
+    for (const parked of snapshot.parkedHolds) ledger.#park(parked);
     ledger.#latestMs = ledger.#funds.latestMs();
     await ledger.returnToPresent();
     return ledger;
@@ -72,8 +75,7 @@ export class Ledger implements Accounts {
   hold(request: HoldRequest): Hold {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const funds = this.#funds.of(request.keyId);
-    const isCounted = request.isUncounted !== true;
-    if (isCounted && funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
+    if (request.isInFlight !== false && funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
     rejectUnlabelled(funds.missingLabel(request));
     const openedAtMs = this.#now();
     const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request));
@@ -81,7 +83,7 @@ export class Ledger implements Accounts {
     const { accountId } = funds.key;
     const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
-    if (isCounted) funds.openHolds += 1;
+    if (hold.isInFlight) funds.openHolds += 1;
     return hold;
   }
 
@@ -134,11 +136,50 @@ export class Ledger implements Accounts {
   }
 
   release(hold: Hold): boolean {
-    if (!this.#end(hold, "released")) return false;
-    const account = this.#funds.account(hold.accountId);
-    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId));
+    if (hold.isParked || !this.#end(hold, "released")) return false;
+    this.#giveBack(hold);
     if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
+  }
+
+  parked(hold: Hold): void {
+    hold.isParked = true;
+    hold.journaledAtMs ??= this.#clock.monotonicMs();
+    this.#open.delete(hold);
+    this.#parked.set(hold.id, hold);
+  }
+
+  adopt({ holdId }: ParkedHold): Hold | null {
+    return this.#parked.get(holdId) ?? null;
+  }
+
+  async unpark(hold: Hold): Promise<void> {
+    if (!this.#end(hold, "released")) return;
+    this.#giveBack(hold);
+    await this.#store.commit([{ kind: "release", holdId: hold.id }]);
+  }
+
+  #giveBack(hold: Hold): void {
+    const account = this.#funds.account(hold.accountId);
+    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId));
+  }
+
+  /** One that an earlier process has parked. */
+  #park(parked: ParkedHold): void {
+    const present = this.#funds.presentOf(parked, this.#clock.wallMs());
+    const hold = new Hold({ ...parked, ...present, exchangeId: parked.holdId, isInFlight: false });
+    const account = this.#funds.account(hold.accountId);
+    account.reserve(hold);
+    for (const cap of this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId)) {
+      cap.advance(hold.countedAtMs);
+      cap.reserve(hold);
+    }
+    this.parked(hold);
+  }
+
+  *#allHolds(): Generator<Hold> {
+    yield* this.#open;
+    yield* this.#parked.values();
   }
 
   remaining(hold: Hold): number {
@@ -156,7 +197,7 @@ export class Ledger implements Accounts {
 
   held(): HeldSums {
     const sums = { nano: 0, tokens: 0 };
-    for (const { accountId, amount } of this.#open) {
+    for (const { accountId, amount } of this.#allHolds()) {
       const isCredit = this.#funds.account(accountId).terms.mode === "credit";
       sums[isCredit ? "nano" : "tokens"] += amount;
     }
@@ -191,7 +232,7 @@ export class Ledger implements Accounts {
     if (this.#isReturning || !isAhead(this.#latestMs, nowMs)) return false;
     this.#isReturning = true;
     try {
-      for (const hold of this.#open) Object.assign(hold, this.#funds.presentOf(hold, nowMs));
+      for (const hold of this.#allHolds()) Object.assign(hold, this.#funds.presentOf(hold, nowMs));
       // Charges made under the wrong clock have to be in the store first.
       await this.#store.commit([]);
       await this.#store.commit([{ kind: "clock", atMs: nowMs }]);
@@ -232,7 +273,8 @@ export class Ledger implements Accounts {
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
     this.#open.delete(hold);
-    if (!hold.isUncounted) this.#funds.of(hold.keyId).openHolds -= 1;
+    this.#parked.delete(hold.id);
+    if (hold.isInFlight) this.#funds.of(hold.keyId).openHolds -= 1;
     return true;
   }
 

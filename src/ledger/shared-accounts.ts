@@ -10,7 +10,7 @@ import {
   NodeUnavailable,
   type StoreNode,
 } from "../store/node.ts";
-import type { Changes, KeyRecord, PricedCharge, Store, ValueCapRecord } from "../store/store.ts";
+import type { Changes, KeyRecord, ParkedHold, PricedCharge, Store, ValueCapRecord } from "../store/store.ts";
 import { Account } from "./account.ts";
 import type {
   AccountSummary,
@@ -54,7 +54,10 @@ class SharedHold extends Hold {
   accountNo: number;
   remainingThen: number;
 
-  constructor(parts: ConstructorParameters<typeof Hold>[0], { accountNo, remaining }: HeldVerdict) {
+  constructor(
+    parts: ConstructorParameters<typeof Hold>[0],
+    { accountNo, remaining }: Pick<HeldVerdict, "accountNo" | "remaining">,
+  ) {
     super(parts);
     this.accountNo = accountNo;
     this.remainingThen = remaining;
@@ -98,10 +101,10 @@ export class SharedAccounts implements Accounts {
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
-    const { keyId, exchangeId, ...by } = request;
-    const { amount } = by;
+    const { keyId, exchangeId, model, requestedModel, labels, amount, isInFlight } = request;
     const key = this.#key(keyId);
-    const order = { holdId: exchangeId, keyId, ...by };
+    const held = { holdId: exchangeId, keyId, amount, model, requestedModel, labels };
+    const order = isInFlight === false ? { ...held, isInFlight } : held;
     const verdict = await this.#order(order);
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
@@ -169,9 +172,30 @@ export class SharedAccounts implements Accounts {
   }
 
   release(hold: Hold): boolean {
-    if (!this.#end(hold, "released")) return false;
-    this.#node.release(hold.id, hold.keyId);
+    if (hold.isParked || !this.#end(hold, "released")) return false;
+    // If this takes long, it is done later.
+    this.#node.release(hold.id, hold.keyId).catch(() => {});
     return true;
+  }
+
+  parked(hold: Hold): void {
+    hold.isParked = true;
+    this.#leave(hold);
+  }
+
+  /** It is open in this process until it is settled, or parked again. */
+  adopt(parked: ParkedHold): Hold {
+    const { holdId: exchangeId, accountNo } = parked;
+    const hold = new SharedHold({ ...parked, exchangeId, isInFlight: false }, { accountNo, remaining: 0 });
+    hold.isParked = true;
+    this.#openHolds += 1;
+    this.#held[unitOf(this.#key(hold.keyId))] += hold.amount;
+    return hold;
+  }
+
+  async unpark(hold: Hold): Promise<void> {
+    if (!this.#end(hold, "released")) return;
+    await this.#node.release(hold.id, hold.keyId);
   }
 
   remaining(hold: Hold): number {
@@ -222,9 +246,13 @@ export class SharedAccounts implements Accounts {
   /** The one place where a hold ends in this process. */
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
-    this.#openHolds -= 1;
-    this.#held[unitOf(this.#key(hold.keyId))] -= hold.amount;
+    this.#leave(hold);
     return true;
+  }
+
+  #leave({ keyId, amount }: Hold): void {
+    this.#openHolds -= 1;
+    this.#held[unitOf(this.#key(keyId))] -= amount;
   }
 }
 

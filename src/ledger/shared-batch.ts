@@ -180,15 +180,14 @@ class Batch {
     const funds = this.#funds.key(keyId, account);
     const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
     if (unusable !== null) return { decision: unusable };
-    const isCounted = order.isUncounted !== true;
-    if (isCounted && funds.isFull) return { decision: "too_many" };
+    if (order.isInFlight !== false && funds.isFull) return { decision: "too_many" };
     const label = funds.missingLabel(order);
     if (label !== null) return { decision: "label_required", label };
     const caps = funds.capsFor(order, account, this.#accountId(accountNo));
     const decided = account.decide(amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };
     const { periodStartMs, countedAtMs } = decided;
-    const isInFlight = isCounted && maxConcurrent !== null;
+    const isInFlight = order.isInFlight !== false && maxConcurrent !== null;
     if (isInFlight) funds.openHolds += 1;
     const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
     this.#opened.push({ id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place });

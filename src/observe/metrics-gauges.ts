@@ -67,6 +67,7 @@ export interface BatchGauges {
   /** Lines that ended here, by outcome. */
   readonly ended: Readonly<Record<string, number>>;
   readonly reruns: number;
+  readonly unknownResults: number;
 }
 
 interface FeedGauges {
@@ -198,7 +199,7 @@ function renderJournal(out: Exposition, journal: JournalGauges): void {
 }
 
 function renderBatches(out: Exposition, batches: BatchGauges): void {
-  const { states, waitingLines, runningLines, oldestSeconds, ended, reruns } = batches;
+  const { states, waitingLines, runningLines, oldestSeconds, ended, reruns, unknownResults } = batches;
   const byName = (label: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([name, count]) => [{ [label]: name }, count] as const);
   out.family("sluice_batches", "gauge", "Unfinished batches by state.", byName("state", states));
@@ -208,8 +209,10 @@ function renderBatches(out: Exposition, batches: BatchGauges): void {
   out.family("sluice_batch_oldest_seconds", "gauge", oldest, oldestSeconds);
   const total = "Lines of batches that this gateway ran to their end, by outcome.";
   out.family("sluice_batch_lines_total", "counter", total, byName("outcome", ended));
-  const again = "Lines that this gateway ran again, because a process ended while it ran them.";
+  const again = "Lines that ran again, because a process ended or a provider's batch had no result for them.";
   out.family("sluice_batch_reruns_total", "counter", again, reruns);
+  const unknown = "Results in providers' batches that belong to no line.";
+  out.family("sluice_batch_unknown_results_total", "counter", unknown, unknownResults);
 }
 
 function renderFeed(out: Exposition, { lagEntries, lagSeconds, posts }: FeedGauges): void {

@@ -67,6 +67,8 @@ export interface BatchRecord extends NewBatch, BatchTokens {
   readonly waitsSinceMs: number | null;
   /** It was copied, and its lines may have run since. */
   readonly isPaused: boolean;
+  /** When lines of it at a provider are looked at next; null if there are none. */
+  readonly providerDueMs: number | null;
   /** Null if there is none (yet), or it was deleted. */
   readonly outputFileId: string | null;
   readonly errorFileId: string | null;
@@ -89,7 +91,6 @@ export interface ClaimedLine extends BatchLine {
   readonly batchId: string;
   /** The process that runs it. What a process does that has lost it to another has no effect. */
   readonly node: number;
-  readonly model: string | null;
   /** How many processes have ended while they ran it. */
   readonly crashes: number;
   /** How many of its runs have reached a provider. */
@@ -177,8 +178,8 @@ export interface LineRecords {
   charged(batchId: string, no: number): Promise<ChargedResponse | null>;
   /** Null if a part of it is missing. */
   whole(body: LongBody): Promise<Uint8Array | null>;
-  /** The first line that is due, and calls none of these models, for this process to run; null if none is. */
-  claim(batchId: string, node: number, nowMs: number, except: readonly string[]): Promise<ClaimedLine | null>;
+  /** The first line that is due, for this process to run; null if none is. */
+  claim(batchId: string, node: number, nowMs: number): Promise<ClaimedLine | null>;
   /** The line runs again. */
   requeue(line: OwnedLine, dueAtMs: number, hasReached: boolean): Promise<void>;
   /** Its result. The last one ends the batch. False if another process has the line. */
@@ -190,7 +191,7 @@ export interface LineRecords {
     restCode: RestCode,
     end: BatchEnd,
   ): Promise<boolean>;
-  /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many. */
+  /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many run again. */
   free(node: number, running: readonly string[]): Promise<number>;
   /** Deletes results of some lines after this one. Returns the last of them; null if there was none. */
   deleteResults(

@@ -61,8 +61,8 @@ export interface StoreNode {
    * charge is still made as soon as possible, at the latest at the next start.
    */
   settle(request: ChargeOrder): Promise<ChargeResult>;
-  /** Deletes the hold's row with the next batch, which is not awaited. */
-  release(holdId: string, keyId: string): void;
+  /** Deletes the hold's row with the next batch. Rejects with `NodeUnavailable` if that takes long; then it is deleted later. */
+  release(holdId: string, keyId: string): Promise<void>;
 
   /** Rejects with `NodeUnavailable`, as `hold` does. */
   claim(request: ClaimOrder): Promise<ClaimVerdict>;
@@ -112,8 +112,8 @@ export interface HoldOrder {
   readonly model: string;
   readonly requestedModel: string | null;
   readonly labels: string | null;
-  /** It does not count toward the key's concurrent requests. */
-  readonly isUncounted?: true;
+  /** False if it does not count toward the key's limit of requests in flight. */
+  readonly isInFlight?: false;
   /** The exchange has a hold already, which this one replaces. */
   readonly replaces?: true;
 }

@@ -14,6 +14,7 @@ import { findIssuedIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
+import { parkedHolds } from "./tables/provider-batch-table.ts";
 import { pruneEndings, pruneOldest } from "./tables/prune-oldest.ts";
 import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
@@ -53,6 +54,7 @@ export function queriedStore(
           valueCaps: yield* values.allValueCaps(),
           valueTotals: yield* values.allValueTotals(),
           openHolds: yield* entries.openHolds(),
+          parkedHolds: yield* parkedHolds(),
           unbalancedId: yield* entries.unbalancedId(),
         };
       }),

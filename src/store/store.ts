@@ -8,6 +8,7 @@ import type { FileRecords } from "./file-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreProblem, StoreStats } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
+import type { ParkedHold, ProviderBatchRecords } from "./provider-batch-records.ts";
 import type {
   AccountChanges,
   AccountKeys,
@@ -52,6 +53,7 @@ export type * from "./file-records.ts";
 export type * from "./files.ts";
 export type { StoreProblem, StoreStats } from "./health.ts";
 export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
+export type * from "./provider-batch-records.ts";
 export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
@@ -189,6 +191,7 @@ export interface Store extends ValueCapStore {
   /** Files of clients. */
   readonly uploads: FileRecords;
   readonly batches: BatchRecords;
+  readonly providerBatches: ProviderBatchRecords;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;
@@ -256,6 +259,7 @@ export interface Snapshot {
   readonly valueCaps: readonly ValueCapRecord[];
   readonly valueTotals: readonly ValueTotals[];
   readonly openHolds: readonly HoldProgress[];
+  readonly parkedHolds: readonly ParkedHold[];
   /** An account whose totals contradict each other; null if there is none. */
   readonly unbalancedId: string | null;
 }

@@ -44,9 +44,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const upstream: Upstream = {
     open: (plan) => attempts.open(plan),
     countTokens: (plan) => countTokens(plan, directory, context),
+    deployments: (model, scope) => directory.deployments(model, scope),
+    provider: (name) => directory.provider(name),
     hasCredential: (provider, id) => directory.hasCredential(provider, id),
     health: () => healthOf(directory.states(), clock.monotonicMs()),
-    crowdedModels: () => directory.crowdedModels(),
   };
   directories.set(upstream, directory);
   return upstream;

@@ -149,11 +149,13 @@ export interface Upstream {
    * `deadlineMs` limits the wait.
    */
   countTokens(plan: CountingPlan): Promise<TokenCount | null>;
+  /** A model's own deployments in a key's scope, by priority. */
+  deployments(model: ModelSettings, scope: string): readonly Deployment[];
+  /** Null if it is not configured. */
+  provider(name: string): Provider | null;
   /** Whether the provider still has the credential of this id. */
   hasCredential(provider: string, id: string): boolean;
   health(): DeploymentHealth[];
-  /** Ids of models that have more than half of `max_concurrent` in flight at each of their deployments. */
-  crowdedModels(): readonly string[];
 }
 
 /** The health of a provider's model, for operators. */

@@ -7,7 +7,7 @@ export interface OnceRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Null if the request has none. */
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
   /** For addresses that exist only on this machine, such as a cloud's metadata server. */
   readonly isLocal?: boolean;
 }

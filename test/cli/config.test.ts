@@ -129,6 +129,7 @@ describe("config check", () => {
     const provider = (kind: string) => `[providers.${kind}]\nkind = "${kind}"\napi_key = "env:KEY_HERE"\n`;
     const models = [
       model("claude", "anthropic", "price = { input = 1.0, output = 2.0 }\n"),
+      model("claude-native", "anthropic", `batch = "native"\n${tiers("batch")}`),
       model("gpt", "openai", tiers("flex")),
       model("gpt-flex", "openai", `batch_tier = "flex"\n${tiers("flex")}`),
       model("gpt-off", "openai", `batch = "off"\n${tiers("flex")}`),
@@ -139,7 +140,7 @@ describe("config check", () => {
     const checked = await sluice({ ...place, env: { ...place.env, KEY_HERE: "sk-x" } }, "config", "check");
     expect(checked.stdout.split("\n").filter((line) => line.startsWith("·"))).toEqual([
       '· gpt: lines of batches cost the full price; set batch_tier = "flex" on the model for its flex price',
-      "· claude: lines of batches cost the full price: the provider's batch price is only for its own batch API",
+      '· claude: lines of batches cost the full price; set batch = "native" and price.tiers.batch on the model for the provider\'s batch price',
       "· gift: lines of batches are charged by price.tiers.batch, and the provider bills its usual price",
     ]);
   });

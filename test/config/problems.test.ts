@@ -218,6 +218,16 @@ describe("single rules", () => {
       'models[0].batch_tier: provider "x" does not have this tier; remove it',
     ],
     [
+      "a provider's own batches without their price",
+      '[providers.x]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:1"\n[[models]]\nid = "m"\nprovider = "x"\nbatch = "native"\nprice = { input = 1, output = 1 }',
+      "models[0].batch: needs price.tiers.batch, which lines are charged by; add it",
+    ],
+    [
+      "batches of a provider that Sluice cannot use",
+      '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nbatch = "native"\nprice = { input = 1, output = 1, tiers = { batch = { input = 1, output = 1 } } }',
+      'models[0].batch: cannot be "native": Sluice uses the batches of providers of kind "anthropic" only',
+    ],
+    [
       "a tier's price that is too fine",
       '[providers.x]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "x"\nprice = { input = 1, output = 1, tiers = { flex = { input = 0.0000001, output = 1 } } }',
       "models[0].price.tiers.flex.input: must have six decimals at most; prices are per million tokens, or per 1,000 calls",

@@ -31,7 +31,14 @@ const cap = { no: 1, limit: 100, period: "day", models: "gpt-*", extra: 0, extra
 
 /** One key and its account; what was charged and is not written yet, and what is held. */
 function fundsOf(pending: readonly object[], open: readonly object[], totals: readonly CapTotals[] = []) {
-  const nothing = { accountTotals: [], keyTotals: [], capTotals: [], openHolds: [], unbalancedId: null };
+  const nothing = {
+    accountTotals: [],
+    keyTotals: [],
+    capTotals: [],
+    openHolds: [],
+    parkedHolds: [],
+    unbalancedId: null,
+  };
   const snapshot: Snapshot = {
     revision: 1,
     accounts: [account],

@@ -51,7 +51,7 @@ function accountsOver(
       hold: async () => held,
       progress: (id, soFar) => void calls.push(`progress ${id} ${soFar.cost}`),
       settle: async ({ cost }) => ({ charged: cost, overrun: 0 }),
-      release: (id) => void calls.push(`release ${id}`),
+      release: async (id) => void calls.push(`release ${id}`),
       readAccounts: async (ids) =>
         ids.map((id) => ({
           terms: { mode: "credit", isPostpaid: false, budgetTokens: null, period: "none" },

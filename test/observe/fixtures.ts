@@ -70,6 +70,7 @@ export const gauges: Gauges = {
     oldestSeconds: 60,
     ended: { completed: 12, failed: 1 },
     reruns: 2,
+    unknownResults: 1,
   },
   version: "1.2.3",
   startedAtMs: 1_800_000_000_500,

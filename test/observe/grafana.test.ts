@@ -25,6 +25,7 @@ function rendered(): string {
       oldestSeconds: 0,
       ended: { completed: 0, failed: 0 },
       reruns: 0,
+      unknownResults: 0,
     },
     requestLogDropped: 0,
     droppedContent: 0,

@@ -95,8 +95,8 @@ const noBatches = { states: {}, waitingLines: 0, runningLines: 0, oldestSeconds:
 
 /** Counts of this gateway, with what the store says of batches; without that while the store does not respond. */
 async function batchGauges(deps: MetricsSource): Promise<Gauges["batches"]> {
-  const { interrupted: reruns, ...ended } = deps.lineCounts();
-  const counted = { ended, reruns };
+  const { interrupted: reruns, unknown: unknownResults, ...ended } = deps.lineCounts();
+  const counted = { ended, reruns, unknownResults };
   if (deps.problem() !== null) return { ...noBatches, ...counted };
   const nothing = Bun.sleep(timeoutMs).then(() => noBatches);
   return { ...(await Promise.race([readBatches(deps).catch(() => noBatches), nothing])), ...counted };
@@ -105,7 +105,7 @@ async function batchGauges(deps: MetricsSource): Promise<Gauges["batches"]> {
 async function readBatches({
   store,
   clock,
-}: MetricsSource): Promise<Omit<Gauges["batches"], "ended" | "reruns">> {
+}: MetricsSource): Promise<Omit<Gauges["batches"], "ended" | "reruns" | "unknownResults">> {
   const open = await store.batches.open();
   const states = { running: 0, waiting: 0, paused: 0, ended: 0 };
   for (const batch of open) states[stateOf(batch).state] += 1;

@@ -17,6 +17,11 @@ export const batchesSchema = section({
     "1h",
     { minimum: 0, maximum: 86_400 },
   ),
+  provider_poll: time(
+    "How soon Sluice asks a provider whether its batch has ended; later, up to six times as long.",
+    "10s",
+    { minimum: 0.05, maximum: 60 },
+  ),
   request_timeout: time("How long one line can take. Timeouts of the model still apply.", "15m", {
     minimum: 1,
     maximum: 3600,

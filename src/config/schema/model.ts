@@ -129,8 +129,8 @@ export const modelSchema = table({
     ),
   ),
   batch: choice(
-    ["gateway", "off"],
-    "Whether lines of batches run on the model. Off: such lines are rejected.",
+    ["gateway", "native", "off"],
+    "How lines of batches run on the model. Native: in the provider's own batches, at price.tiers.batch; only Anthropic. Off: such lines are rejected.",
     "gateway",
   ),
   batch_tier: Type.Optional(

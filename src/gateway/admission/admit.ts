@@ -27,7 +27,8 @@ function admitAgain(gateway: Gateway, exchange: Exchange, keyId: string): Admitt
   const key = gateway.keys.byId(keyId);
   if (key === null) throw rejected("The API key has been deleted.");
   exchange.key = key;
-  checkKey(key, exchange.call, exchange);
+  // What has run is charged to the hold that it has, whatever the key may do now.
+  if (exchange.call.line?.returned === undefined) checkKey(key, exchange.call, exchange);
   return new AdmittedCall(gateway, exchange, key);
 }
 

@@ -5,6 +5,7 @@ import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
 import { DetachedCall } from "../background/detached-call.ts";
+import type { LineOfBatch } from "../exchange/client-call.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
@@ -20,20 +21,21 @@ const [maxTries, maxCrashes] = [5, 3];
 /** What became of a run. */
 export type LineOutcome =
   | { readonly kind: "ended"; readonly end: LineEnd }
-  /** It runs again. `cause`: the provider, or the gateway, has too much to do; the provider has failed; or the key must wait for tokens. */
+  /** Its provider runs it. */
+  | { readonly kind: "left" }
+  /** It runs again. `cause`: the provider, or the gateway, has too much to do, or the provider has failed. */
   | {
       readonly kind: "again";
       readonly afterMs: number | null;
       readonly hasReached: boolean;
-      readonly cause: "busy" | "failed" | "limit" | null;
+      readonly cause: "busy" | "failed" | null;
     }
   /** The batch waits for this limit, which may reset then. */
   | {
       readonly kind: "wait";
       readonly waitsFor: string;
       readonly retryMs: number;
-      /** Null if that is not known. */
-      readonly resetsInMs: number | null;
+      readonly resetsAtMs: number | null;
     };
 
 export interface LineServing {
@@ -47,12 +49,13 @@ export async function runLine(
   serving: LineServing,
   batch: OpenBatch,
   line: ClaimedLine,
+  provider: Pick<LineOfBatch, "sender" | "returned"> = {},
 ): Promise<LineOutcome> {
   const { gateway } = serving;
   const { batches } = gateway.configured.settings;
   const route = serving.routeAt(batch.path);
   const body = await batch.input.range(line.start, line.length);
-  if (route === null || body === null || line.crashes >= maxCrashes) {
+  if (route === null || body === null || (line.crashes >= maxCrashes && provider.returned === undefined)) {
     const message =
       route === null || body === null
         ? "The request cannot be read any more."
@@ -61,7 +64,7 @@ export async function runLine(
   }
   const { keyId, request } = batch;
   const call = new DetachedCall({
-    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no } },
+    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no, ...provider } },
     call: { path: route.path, address: request.address, headers: headersOf(request, line) },
   });
   const exchange = new Exchange(call, gateway);
@@ -69,6 +72,7 @@ export async function runLine(
   const response = await serving.answer(exchange, route);
   // The response is not read: it is stored.
   call.source?.cancel();
+  if (provider.sender?.hasTaken === true) return { kind: "left" };
   return outcomeOf(gateway, batch, line, exchange, response);
 }
 
@@ -97,14 +101,12 @@ async function outcomeOf(
   if (exchange.endedBy !== null || !isKeyActive) {
     return { kind: "again", afterMs: 0, hasReached: false, cause: null };
   }
-  const waiting = error && waitOf(error);
+  const waiting = error && waitOf(error, gateway.clock.wallMs());
   if (waiting !== null) return waiting;
   const hasReached = attempts.count > 0;
   const afterMs = error?.retryAfterSeconds === undefined ? null : error.retryAfterSeconds * 1000;
-  if (error !== null && busyCodes.has(error.code)) {
-    const isOwnLimit = error.code === "rate_limit_exceeded" && !hasReached;
-    return { kind: "again", afterMs, hasReached: false, cause: isOwnLimit ? "limit" : "busy" };
-  }
+  if (error !== null && busyCodes.has(error.code))
+    return { kind: "again", afterMs, hasReached: false, cause: "busy" };
   if (error !== null && brokenCodes.has(error.code) && line.tries + 1 < maxTries) {
     return { kind: "again", afterMs, hasReached, cause: "failed" };
   }
@@ -128,16 +130,16 @@ const brokenCodes: ReadonlySet<ErrorCode> = new Set([
 /** How soon a batch without money looks again, if nothing wakes it. */
 const fundsRetryMs = 60_000;
 
-function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError): LineOutcome | null {
+function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError, nowMs: number): LineOutcome | null {
   const waitsFor = denied?.bound ?? "balance";
   const retryMs = Math.min(retryAfterSeconds * 1000, fundsRetryMs);
   switch (code) {
     case "insufficient_credit":
-      return { kind: "wait", waitsFor, retryMs: fundsRetryMs, resetsInMs: null };
+      return { kind: "wait", waitsFor, retryMs: fundsRetryMs, resetsAtMs: null };
     case "balance_temporarily_reserved":
-      return { kind: "wait", waitsFor, retryMs, resetsInMs: null };
+      return { kind: "wait", waitsFor, retryMs, resetsAtMs: null };
     case "limit_reached":
-      return { kind: "wait", waitsFor, retryMs, resetsInMs: retryAfterSeconds * 1000 };
+      return { kind: "wait", waitsFor, retryMs, resetsAtMs: nowMs + retryAfterSeconds * 1000 };
     default:
       return null;
   }

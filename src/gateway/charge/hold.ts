@@ -68,9 +68,18 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   hold ??= await accounts.hold(requestFor(exchange, wanted, held));
   exchange.taken.hold = hold;
   await takeShare(gateway, exchange, hold.amount);
+  return meterOf(gateway, exchange, wanted, hold, held);
+}
+
+export function meterOf(
+  terms: Gateway,
+  exchange: Exchange,
+  { key, extras: requestedExtras, atMost }: WantedHold,
+  hold: Hold,
+  held: HoldTokens = atMost,
+): CostMeter {
   const { microUsdPerCredit } = exchange.configured.settings;
-  const { key, extras: requestedExtras } = wanted;
-  return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
+  return new CostMeter({ terms, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
 }
 
 /**
@@ -148,7 +157,8 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
     requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
-    ...(exchange.call.line === undefined ? {} : { isUncounted: true }),
+    // A provider may have thousands of such lines.
+    isInFlight: exchange.call.line === undefined || model.batch !== "native",
   };
 }
 

@@ -4,8 +4,12 @@ import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { ClientOperation, ClientRoute } from "../../dialects/contract/client-dialect.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { Hold } from "../../ledger/accounts.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyMode } from "../../store/store.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+import type { ProviderResult } from "../../vendors/batches.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { BackgroundPlan } from "../turns/background-plan.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
@@ -102,6 +106,36 @@ export interface ClientCall {
 export interface LineOfBatch {
   readonly batchId: string;
   readonly no: number;
+  /** Sends it to a provider that runs batches itself; absent if it runs here. */
+  readonly sender?: LineSender;
+  /** Its result, if it ran at a provider. */
+  readonly returned?: ReturnedLine;
+}
+
+export interface LineSender {
+  /** Whether it has taken the line. */
+  readonly hasTaken: boolean;
+  /** From now on the hold is the sender's. Throws if the line has to wait. */
+  take(line: LeavingLine): Promise<void>;
+}
+
+/** A line that is held, as its provider takes it. */
+export interface LeavingLine {
+  readonly deployment: Deployment;
+  readonly credential: string;
+  readonly request: PreparedRequest;
+  readonly hold: Hold;
+  /** What the tightest limit still allows. */
+  readonly remaining: number;
+}
+
+export interface ReturnedLine {
+  readonly result: Extract<ProviderResult, { readonly kind: "response" | "error" }>;
+  /** Null if it has ended: the line was charged, or is not. */
+  readonly hold: Hold | null;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly credential: string;
 }
 
 /** The URL without the client's host, which may be missing or invalid. */

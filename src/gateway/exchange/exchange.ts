@@ -96,7 +96,7 @@ class Taken {
 
 /** One client request: the facts about it (records.ts has those that are stored), the resources it holds, and its end. */
 export class Exchange {
-  readonly id = newId("req_");
+  readonly id: string;
   /** Replaced if the exchange outlives it. */
   call: ClientCall;
   readonly clock: Clock;
@@ -124,7 +124,7 @@ export class Exchange {
   firstByteMs: number | null = null;
   /** The facts of its charge; null before. */
   charge: ChargeFacts | null = null;
-  /** A replay of a stored response: free, and in no report. */
+  /** A replay of a stored response, or a line that is left to its provider: free, and in no report. */
   isReplay = false;
   /** Its outcome was stored together with its charge. */
   isOutcomeRecorded = false;
@@ -161,6 +161,7 @@ export class Exchange {
 
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
+    this.id = call.line?.returned?.hold?.id ?? newId("req_");
     this.configured = gateway.configured;
     this.clock = gateway.clock;
     this.atMs = this.clock.wallMs();

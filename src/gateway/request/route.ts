@@ -111,6 +111,7 @@ export function noteRequest(
 export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings): ModelSettings {
   exchange.model = model;
   narrowContent(exchange, model);
+  if (exchange.call.line?.returned !== undefined) return model;
   rejectForbidden(exchange.configured, key, model);
   if (exchange.call.line !== undefined) rejectInBatch(model);
   return model;

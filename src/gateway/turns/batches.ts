@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 const resultsAtOnce = 50;
 
 interface BatchesOptions {
-  readonly store: Pick<Store, "uploads" | "batches" | "reports">;
+  readonly store: Pick<Store, "uploads" | "batches" | "providerBatches" | "reports">;
   /** This process, among those that use the store. It changes if another one has taken it for dead. */
   node(): number;
 }
@@ -16,12 +16,14 @@ export interface LineCounts {
   failed: number;
   /** Lines of processes that ended while they ran them: these run again. */
   interrupted: number;
+  /** Results of providers that belong to no line. */
+  unknown: number;
 }
 
 /** Files and batches, whichever process runs them. */
 export class Batches {
   readonly store: BatchesOptions["store"];
-  readonly counts: LineCounts = { completed: 0, failed: 0, interrupted: 0 };
+  readonly counts: LineCounts = { completed: 0, failed: 0, interrupted: 0, unknown: 0 };
   /** The ids of batches that this process validates now. */
   readonly validating = new Set<string>();
   readonly #node: () => number;

@@ -36,6 +36,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   file_parts: ["file_id", "sequence"],
   batches: ["no"],
   batch_lines: ["batch_no", "no"],
+  provider_batches: ["no"],
   turn_items: ["id_key", "key_no", "turn_no"],
   sealing_secret: ["id"],
   issued_ids: ["no"],

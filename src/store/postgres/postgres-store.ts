@@ -19,6 +19,7 @@ import {
 import { listEntries } from "../tables/entry-list.ts";
 import { storedPush } from "../tables/feed-push.ts";
 import { storedFiles } from "../tables/file-table.ts";
+import { storedProviderBatches } from "../tables/provider-batch-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
@@ -31,6 +32,7 @@ import { auditSums } from "./tables/audit.ts";
 import { backgroundStatements, goneNode } from "./tables/background-table.ts";
 import { insertCallerIds, insertIssuedIds } from "./tables/id-tables.ts";
 import { insertOutcomes } from "./tables/outcome-table.ts";
+import { parkHolds } from "./tables/park-holds.ts";
 import * as responses from "./tables/response-table.ts";
 import { storeCreation } from "./tables/retried-creation.ts";
 import { storedSessions } from "./tables/sessions.ts";
@@ -114,6 +116,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     background: storedBackgrounds(database, backgroundStatements(database)),
     uploads: storedFiles(database, { storeCreation, freeBytes: () => null }),
     batches: storedBatches(database, { isAbandoned: goneNode }, storeCreation),
+    providerBatches: storedProviderBatches(database, { parkHolds }),
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),

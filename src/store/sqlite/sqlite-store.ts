@@ -20,6 +20,7 @@ import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { storedPush } from "../tables/feed-push.ts";
 import { storedFiles } from "../tables/file-table.ts";
+import { storedProviderBatches } from "../tables/provider-batch-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { allValueTotals, valueTotalsOf } from "../tables/value-cap-table.ts";
 import { diskFullError, isFull } from "./files/full-disk.ts";
@@ -28,6 +29,7 @@ import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-fi
 import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
+import { parkHolds } from "./park-holds.ts";
 import { failedSyncProblem } from "./problems.ts";
 import { type Durability, perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
@@ -120,6 +122,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     }),
     uploads: storedFiles(queries, { storeCreation, freeBytes: () => folderSizes(dir).diskFreeBytes }),
     batches: storedBatches(queries, { isAbandoned: () => "1 = 1" }, storeCreation),
+    providerBatches: storedProviderBatches(queries, { parkHolds }),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.problem == null);

@@ -60,6 +60,7 @@ SELECT b.id, k.id AS "keyId", k.prefix AS "keyPrefix", k.label AS "keyLabel", b.
   b.input_tokens::float8 AS "inputTokens", b.cached_tokens::float8 AS "cachedTokens", b.output_tokens::float8 AS "outputTokens",
   b.reasoning_tokens::float8 AS "reasoningTokens", b.rest_code AS "restCode", b.waits_for AS "waitsFor",
   b.waits_since_ms::float8 AS "waitsSinceMs", b.is_paused AS "isPaused",
+  (SELECT min(p.due_at_ms)::float8 FROM provider_batches p WHERE p.batch_no = b.no AND p.is_over = 0) AS "providerDueMs",
   (SELECT f.id FROM files f WHERE f.batch_id = b.id AND f.kind = 'output') AS "outputFileId",
   (SELECT f.id FROM files f WHERE f.batch_id = b.id AND f.kind = 'errors') AS "errorFileId"
 FROM batches b JOIN keys k ON k.no = b.key_no`;

@@ -94,7 +94,7 @@ export function* openHolds(): Work<HoldProgress[]> {
       holds.charge_so_far::float8 AS "chargeSoFar", holds.model, holds.asked_model AS "requestedModel", holds.labels,
       holds.rates_id::float8 AS "ratesId", rates.rates, holds.quantities, holds.served
     FROM holds JOIN keys ON keys.no = holds.key_no JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no)
-      LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
+      LEFT JOIN rates ON rates.id = holds.rates_id WHERE holds.is_parked = 0 ORDER BY holds.id`,
   );
   return rows.map(holdOf);
 }

@@ -53,11 +53,12 @@ export function storedLines(
 
     whole: (body) => wholeBody(read, body),
 
-    claim: (batchId, node, nowMs, except) => changeTogether(() => claimed(batchId, node, nowMs, except)),
+    claim: (batchId, node, nowMs) => changeTogether(() => claimed(batchId, node, nowMs)),
 
     async requeue({ batchId, no, node }, dueAtMs, hasReached) {
       await change(
-        `UPDATE batch_lines SET state = 0, due_at_ms = $4::int8, tries = tries + $5::int8 WHERE ${isOwned}`,
+        `UPDATE batch_lines SET state = 0, due_at_ms = $4::int8, tries = tries + $5::int8, provider_batch_no = NULL, hold_id = NULL
+        WHERE ${isOwned}`,
         [batchId, no, node, dueAtMs, hasReached ? 1 : 0],
       );
     },
@@ -68,13 +69,15 @@ export function storedLines(
       changeTogether(() => finished(batchId, { status, restCode }, end)),
 
     async free(node, running) {
-      const freed = await change(
-        `UPDATE batch_lines SET state = 0, crashes = crashes + 1 WHERE state = 1
+      // A line at a provider, or on its way there, has a hold's id, which may be empty. It does not run here.
+      const freed = await change<{ holdId: string | null }>(
+        `UPDATE batch_lines SET state = CASE WHEN provider_batch_no IS NULL THEN 0 ELSE 3 END,
+          crashes = crashes + CASE WHEN hold_id IS NULL THEN 1 ELSE 0 END WHERE state = 1
           AND NOT ((SELECT b.id FROM batches b WHERE b.no = batch_no) || ' ' || CAST(no AS text) = ANY ($2::text[]))
-          AND (node_no = $1::int8 OR ${isAbandoned("batch_lines")}) RETURNING no`,
+          AND (node_no = $1::int8 OR ${isAbandoned("batch_lines")}) RETURNING hold_id AS "holdId"`,
         [node, running],
       );
-      return freed.length;
+      return freed.filter(({ holdId }) => holdId === null).length;
     },
 
     deleteResults: (batchId, kind, afterNo, limit) =>
@@ -113,30 +116,21 @@ function resultOf({ recordingId, parts, body, ...row }: ResultRow): LineResult {
   return { ...row, response: body === null ? null : { recordingId, parts, body } };
 }
 
-const isOwned = `batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = $2::int8 AND node_no = $3::int8 AND state = 1`;
-
-/** No line is put off for so long. */
-const clockWasWrongMs = 600_000;
+/** A condition over `batch_lines`: a process runs it. */
+export const isOwned = `batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = $2::int8 AND node_no = $3::int8 AND state = 1`;
 
 /** The batch's row is locked first, so that no line starts once a cancellation was answered. */
-function* claimed(
-  batchId: string,
-  node: number,
-  nowMs: number,
-  except: readonly string[],
-): Work<ClaimedLine | null> {
+function* claimed(batchId: string, node: number, nowMs: number): Work<ClaimedLine | null> {
   const [batch] = yield* query<{ no: number }>(
     `SELECT no::float8 AS no FROM batches WHERE id = $1::text AND status = 'in_progress' AND is_paused = 0 FOR NO KEY UPDATE`,
     [batchId],
   );
   if (batch === undefined) return null;
   const [line] = yield* query<Omit<ClaimedLine, "batchId" | "node">>(
-    `UPDATE batch_lines SET state = 1, node_no = $2::int8 WHERE batch_no = $1::int8 AND no =
-      (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0
-        AND (due_at_ms <= $3::int8 OR due_at_ms > $3::int8 + ${clockWasWrongMs})
-        AND (model IS NULL OR NOT (model = ANY ($4::text[]))) ORDER BY no LIMIT 1)
-    RETURNING no::float8 AS no, model, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
-    [batch.no, node, nowMs, except],
+    `UPDATE batch_lines SET state = 1, node_no = $2::int8, hold_id = NULL WHERE batch_no = $1::int8 AND no =
+      (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0 AND due_at_ms <= $3::int8 ORDER BY no LIMIT 1)
+    RETURNING no::float8 AS no, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
+    [batch.no, node, nowMs],
   );
   return line === undefined ? null : { ...line, batchId, node };
 }
@@ -185,7 +179,7 @@ function* finished(
       waits_since_ms = NULL, error_bytes = error_bytes + (total - completed - failed) * ${restBytes}, rest = total - completed - failed,
       failed = total - completed
     WHERE id = $1::text AND ended_at_ms IS NULL
-      AND NOT EXISTS (SELECT 1 FROM batch_lines l WHERE l.batch_no = batches.no AND l.state = 1)
+      AND NOT EXISTS (SELECT 1 FROM batch_lines l WHERE l.batch_no = batches.no AND l.state IN (1, 3))
     RETURNING no::float8 AS no, completed::float8 AS completed, failed::float8 AS failed`,
     [batchId, status, restCode, atMs, keptUntilMs],
   );

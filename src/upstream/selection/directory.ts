@@ -31,8 +31,6 @@ export class Directory {
   readonly #candidates = new Map<string, readonly Candidate[]>();
   /** Candidates of models without an entry, which clients name. Their health is not shown, and ends with them. */
   readonly #unlisted = new WeakMap<ModelSettings, readonly Candidate[]>();
-  /** Models with a limit at each of their deployments. */
-  readonly #limited: string[] = [];
   readonly #random: () => number;
   /** The directory of the previous configuration, while this one is built. */
   #before: Directory | null;
@@ -53,11 +51,7 @@ export class Directory {
         gate: gateFor(providerSettings.maxConcurrent),
       });
     }
-    for (const model of settings.models) {
-      const candidates = this.#candidatesOf(model);
-      this.#candidates.set(model.id, candidates);
-      if (candidates.every((each) => gatesOf(each).length > 0)) this.#limited.push(model.id);
-    }
+    for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));
     this.#before = null;
   }
 
@@ -71,8 +65,17 @@ export class Directory {
     return this.#states.values();
   }
 
-  crowdedModels(): readonly string[] {
-    return this.#limited.filter((id) => (this.#candidates.get(id) ?? []).every(isCrowded)).map((id) => id);
+  provider(name: string): Provider | null {
+    return this.#providers.get(name)?.provider ?? null;
+  }
+
+  /** By priority. */
+  deployments(model: ModelSettings, scope: string): readonly Deployment[] {
+    const candidates = this.#candidates.get(model.id) ?? this.#candidatesOfUnlisted(model);
+    return candidates
+      .map(({ deployment }) => deployment)
+      .filter(({ provider }) => inScope(scope, { provider: provider.settings.name }))
+      .toSorted((one, other) => one.priority - other.priority);
   }
 
   hasCredential(provider: string, id: string): boolean {
@@ -153,14 +156,6 @@ export class Directory {
       waitingForCoolDown: 0,
     }));
   }
-}
-
-function gatesOf({ gate, state: { providerState } }: Candidate): readonly Gate[] {
-  return [gate, providerState.gate].filter((each) => each !== null);
-}
-
-function isCrowded(candidate: Candidate): boolean {
-  return gatesOf(candidate).some((gate) => gate.isHalfTaken);
 }
 
 /** A concurrency slot at a deployment is one at its own gate and one at its provider's. Takes both or none. */

@@ -2,6 +2,7 @@ import { keySchemes } from "../credentials/credential.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import type { Vendor } from "../vendor.ts";
+import { messageBatches } from "./message-batches.ts";
 import { anthropicReports } from "./usage-report.ts";
 
 const ownModels: ModelList = {
@@ -36,6 +37,7 @@ export const anthropic: Vendor = {
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
   modelLists: () => [ownModels],
+  batches: messageBatches,
   usageReports: anthropicReports,
   create: overHttp(({ options }) => ({ pathPrefix, credential: keySchemes[options.auth ?? "x-api-key"] })),
 };

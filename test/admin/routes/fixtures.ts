@@ -148,7 +148,7 @@ async function makeDeps(
     checkAlerts: async () => [],
     inFlight: () => 0,
     backgroundInFlight: () => 0,
-    lineCounts: () => ({ completed: 0, failed: 0, interrupted: 0 }),
+    lineCounts: () => ({ completed: 0, failed: 0, interrupted: 0, unknown: 0 }),
     requestLogDropped: () => 0,
     flushRequestLog: async () => {},
     oldestExchanges: () => [],

@@ -87,7 +87,7 @@ export class MoneyLanes {
       // The caller has given up.
       onLateResponse: (item: MoneyItem, answer: MoneyResponse) => {
         if (item.kind === "hold" && asVerdict(answer).decision === "held")
-          this.release(item.order.holdId, item.order.keyId);
+          this.release(item.order.holdId, item.order.keyId).catch(() => {});
       },
       onRejected: (item: MoneyItem, error: unknown) => this.#rejected(item, error),
     });
@@ -149,8 +149,8 @@ export class MoneyLanes {
     this.#notes.set(holdId, soFar);
   }
 
-  release(holdId: string, keyId: string): void {
-    this.end(releaseOf(holdId, keyId)).catch(() => {});
+  async release(holdId: string, keyId: string): Promise<void> {
+    await this.end(releaseOf(holdId, keyId));
   }
 
   async endClaim({ keyId, route, idempotencyKey, exchangeId }: ClaimName): Promise<void> {

@@ -130,8 +130,8 @@ export class PostgresNode implements StoreNode {
     return this.#lanes.end(endOf(order));
   }
 
-  release(holdId: string, keyId: string): void {
-    this.#lanes.release(holdId, keyId);
+  release(holdId: string, keyId: string): Promise<void> {
+    return this.#lanes.release(holdId, keyId);
   }
 
   async claim(order: ClaimOrder): Promise<ClaimVerdict> {

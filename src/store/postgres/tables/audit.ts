@@ -58,5 +58,6 @@ ORDER BY entries.id LIMIT 100`;
 const lostHolds = `
 SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'none' AS recomputed
 FROM holds LEFT JOIN keys ON keys.no = holds.key_no
-WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND nodes.left_at IS NULL AND nodes.cleared_at IS NULL)
+WHERE holds.is_parked = 0
+  AND NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND nodes.left_at IS NULL AND nodes.cleared_at IS NULL)
 ORDER BY holds.id LIMIT 100`;

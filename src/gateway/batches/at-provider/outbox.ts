@@ -1,0 +1,200 @@
+import { GatewayError } from "../../../base/errors.ts";
+import { newId } from "../../../base/id.ts";
+import type { ClaimedLine, OwnedHold, ProviderBatch } from "../../../store/store.ts";
+import { BatchCallFailed, type ProviderBatches } from "../../../vendors/batches.ts";
+import { vendorOf } from "../../../vendors/registry.ts";
+import type { LeavingLine, LineSender } from "../../exchange/client-call.ts";
+import type { Gateway } from "../../exchange/gateway.ts";
+import type { OpenBatch } from "../open-batch.ts";
+import { customId } from "./custom-id.ts";
+import { sendLeases, sendTimeouts } from "./timing.ts";
+
+/** The most that a provider's batch has. */
+const [maxLines, maxBytes] = [1000, 32 * 1024 * 1024];
+/** A batch is sent this long after its last line. */
+const idleMs = 1000;
+/** How soon it is noted that lines have been collected. */
+const noteMs = 50;
+/** How long a stop waits for what is being sent. Later it is found out what became of it. */
+const stopMs = 5000;
+/** How soon a line is tried again for which too much of the account is reserved already. */
+const waitSeconds = 60;
+
+export interface OutboxOptions {
+  readonly gateway: Gateway;
+  /** Lines of a batch that the provider has not accepted run again. */
+  giveUp(batch: OpenBatch, record: ProviderBatch, error: BatchCallFailed): Promise<void>;
+  onError(error: unknown): void;
+}
+
+interface LeftLine extends LeavingLine {
+  readonly line: ClaimedLine;
+}
+
+/** Lines of a batch that go to one provider together. */
+interface Group extends Pick<LeavingLine, "deployment" | "credential"> {
+  readonly batch: OpenBatch;
+  /** What lines at providers reserve already in the account. */
+  readonly parked: Promise<number>;
+  readonly lines: LeftLine[];
+  /** Lines that are not noted yet. */
+  readonly unnoted: number[];
+  held: number;
+  bytes: number;
+  isClosed: boolean;
+  timer: ReturnType<typeof setTimeout> | null;
+}
+
+/** Collects lines that providers run in batches of their own, and sends them. */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #groups = new Map<string, Group>();
+  /** Names of lines that this process has, although it does not run them. */
+  readonly names = new Set<string>();
+  readonly #sending = new Set<Promise<void>>();
+  #isStopped = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  sender(batch: OpenBatch, line: ClaimedLine): LineSender {
+    const sender = {
+      hasTaken: false,
+      take: async (leaving: LeavingLine) => {
+        await this.#take(batch, line, leaving);
+        sender.hasTaken = true;
+      },
+    };
+    return sender;
+  }
+
+  /** What was not sent waits for the next start. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const group of this.#groups.values()) this.#close(group, () => this.#takeBack(group));
+    await Promise.race([Promise.all(this.#sending), Bun.sleep(stopMs)]);
+  }
+
+  async #take(batch: OpenBatch, line: ClaimedLine, leaving: LeavingLine): Promise<void> {
+    const { deployment, credential, request, hold, remaining } = leaving;
+    const name = [batch.id, deployment.name, credential].join(" ");
+    const group = this.#groups.getOrInsertComputed(name, () => this.#newGroup(batch, leaving));
+    const reserved = (await group.parked) + group.held;
+    if (group.isClosed) return this.#take(batch, line, leaving);
+    // At most half: the other half is for the requests of everyone else on the account.
+    if (this.#isStopped || (reserved > 0 && reserved + hold.amount > remaining)) {
+      if (group.lines.length > 0) this.#send(group);
+      else this.#groups.delete(name);
+      throw mustWait();
+    }
+    this.names.add(`${batch.id} ${line.no}`);
+    group.lines.push({ ...leaving, line });
+    group.held += hold.amount;
+    this.#note(group, line);
+    group.bytes += request.body.length;
+    if (group.timer !== null) clearTimeout(group.timer);
+    const { providerPollMs } = this.#options.gateway.configured.settings.batches;
+    group.timer = setTimeout(() => this.#send(group), Math.min(idleMs, providerPollMs));
+    if (group.lines.length >= maxLines || group.bytes >= maxBytes) this.#send(group);
+  }
+
+  #newGroup(batch: OpenBatch, { deployment, credential }: LeavingLine): Group {
+    const { store } = this.#options.gateway.batches;
+    const parked = store.providerBatches.parkedAmount(batch.keyId);
+    const empty = { lines: [], unnoted: [], held: 0, bytes: 0, isClosed: false, timer: null };
+    return { batch, deployment, credential, parked, ...empty };
+  }
+
+  /** Some lines at a time, soon. */
+  #note({ batch, unnoted }: Group, { no, node }: ClaimedLine): void {
+    if (unnoted.push(no) > 1) return;
+    setTimeout(() => {
+      const { providerBatches } = this.#options.gateway.batches.store;
+      providerBatches.collected(batch.id, unnoted.splice(0), node).catch(this.#options.onError);
+    }, noteMs);
+  }
+
+  #send(group: Group): void {
+    this.#close(group, () => this.#deliver(group));
+  }
+
+  #close(group: Group, work: () => Promise<void>): void {
+    if (group.isClosed) return;
+    group.isClosed = true;
+    if (group.timer !== null) clearTimeout(group.timer);
+    for (const [name, each] of this.#groups) if (each === group) this.#groups.delete(name);
+    const working = work()
+      .catch(this.#options.onError)
+      .finally(() => {
+        for (const { line } of group.lines) this.names.delete(`${group.batch.id} ${line.no}`);
+        this.#sending.delete(working);
+      });
+    this.#sending.add(working);
+  }
+
+  /** The intention is durable before anything is sent, and so are the holds. */
+  async #deliver(group: Group): Promise<void> {
+    const { gateway, onError } = this.#options;
+    const { clock, accounts, batches, configured } = gateway;
+    const { providerBatches: stored } = batches.store;
+    const { deployment, credential, batch, lines } = group;
+    const { providerPollMs } = configured.settings.batches;
+    const createdAtMs = Math.floor(clock.wallMs());
+    const record = {
+      ...{ id: newId("slb_"), batchId: batch.id, provider: deployment.provider.settings.name, credential },
+      ...{ upstreamModel: deployment.upstreamModel, lines: lines.length, createdAtMs },
+    };
+    const held = lines.map(({ line, hold }) => ({ ...line, hold: ownedHold(hold) }));
+    const dueAtMs = createdAtMs + sendLeases * providerPollMs;
+    const isParked = await stored.park(record, held, dueAtMs).catch((error) => {
+      onError(error);
+      return false;
+    });
+    if (!isParked) return this.#takeBack(group);
+    for (const { hold } of lines) accounts.parked(hold);
+    const api = providerBatches(group);
+    try {
+      const sent = lines.map(({ line, request }) => ({
+        id: customId(record.id, line.no),
+        body: request.body,
+      }));
+      const headers = lines[0]?.request.headers ?? {};
+      const providerId = await api.create(sent, headers, sendTimeouts * providerPollMs);
+      const nextMs = Math.floor(clock.wallMs() + providerPollMs);
+      // They may have been given up meanwhile, because this process was stopped for long.
+      if (!(await stored.sent(record.id, providerId, nextMs))) await api.cancel(providerId);
+    } catch (error) {
+      // Whether the provider has it is found out later.
+      onError(error);
+      if (!(error instanceof BatchCallFailed) || !error.isRejected) return;
+      await this.#options.giveUp(batch, { ...record, providerId: null, isCancelled: false, looks: 0 }, error);
+    }
+  }
+
+  /** Nothing was sent, and nothing is durable. */
+  async #takeBack({ lines }: Group): Promise<void> {
+    const { gateway } = this.#options;
+    for (const { line, hold } of lines) {
+      gateway.accounts.release(hold);
+      await gateway.batches.store.batches.requeue(line, 0, false);
+    }
+  }
+}
+
+function providerBatches({ deployment, credential: id }: Group): ProviderBatches {
+  const { provider } = deployment;
+  const credential = provider.credentials.find((each) => each.id === id);
+  const api = credential && vendorOf(provider.settings.kind).batches?.(provider.settings, credential);
+  if (api === undefined) throw new GatewayError("internal_error", "The provider has no batches.");
+  return api;
+}
+
+function ownedHold({ id: holdId, amount, openedAtMs, terms }: LeavingLine["hold"]): OwnedHold {
+  return { holdId, amount, openedAtMs, ...terms };
+}
+
+function mustWait(): GatewayError {
+  const message = "Half of what the account can spend is reserved for requests at the provider.";
+  return new GatewayError("balance_temporarily_reserved", message, { retryAfterSeconds: waitSeconds });
+}

@@ -1,0 +1,203 @@
+import type { ProviderBatch } from "../../../store/store.ts";
+import { BatchCallFailed, type BatchProgress, type ProviderBatches } from "../../../vendors/batches.ts";
+import { vendorOf } from "../../../vendors/registry.ts";
+import type { Gateway } from "../../exchange/gateway.ts";
+import type { OpenBatch } from "../open-batch.ts";
+import { lineOf } from "./custom-id.ts";
+import type { ReturnedLines } from "./returned-lines.ts";
+import { pollAfterMs, sendLeases } from "./timing.ts";
+
+/** A provider ends its batches after a day. After this, lines run again. */
+const maxAgeMs = 26 * 3_600_000;
+/** Clocks differ. */
+const skewMs = 300_000;
+/** How often a batch is looked for before it counts as not sent, and incomplete results are read again. */
+const [maxSearches, maxReadings] = [2, 3];
+const settledAtOnce = 4;
+const knownForeign = 10_000;
+
+export interface PollerOptions {
+  readonly gateway: Gateway;
+  readonly lines: ReturnedLines;
+  onError(error: unknown): void;
+}
+
+/** Asks providers what became of their batches, and settles the lines of those that have ended. */
+export class ProviderPoller {
+  readonly #options: PollerOptions;
+  /** Batches of providers that are not this gateway's. */
+  readonly #foreign = new Set<string>();
+  #polling: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at what is due. Nothing of a batch that was copied: its lines may have been settled since. */
+  poll(open: Iterable<OpenBatch>): void {
+    const nowMs = this.#nowMs;
+    const isDue = (batch: OpenBatch) => {
+      const { providerDueMs, isPaused } = batch.shown;
+      return !isPaused && providerDueMs !== null && (providerDueMs <= nowMs || this.#mustHurry(batch));
+    };
+    const due = [...open].filter(isDue);
+    if (due.length === 0 || this.#isStopped) return;
+    this.#polling ??= this.#pollAll(due)
+      .catch((error: unknown) => {
+        if (!this.#isStopped) this.#options.onError(error);
+      })
+      .finally(() => {
+        this.#polling = null;
+      });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  get #nowMs(): number {
+    return Math.floor(this.#options.gateway.clock.wallMs());
+  }
+
+  get #pollMs(): number {
+    return this.#options.gateway.configured.settings.batches.providerPollMs;
+  }
+
+  get #store() {
+    return this.#options.gateway.batches.store.providerBatches;
+  }
+
+  #mustHurry(batch: OpenBatch): boolean {
+    return !batch.isHurried && this.#isOver(batch);
+  }
+
+  #isOver({ shown }: OpenBatch): boolean {
+    return shown.status === "cancelling" || shown.expiresAtMs <= this.#nowMs;
+  }
+
+  async #pollAll(due: readonly OpenBatch[]): Promise<void> {
+    for (const batch of due) {
+      if (this.#mustHurry(batch)) await this.#store.hurry(batch.id);
+      batch.isHurried = this.#isOver(batch);
+      for (;;) {
+        const nowMs = this.#nowMs;
+        const record = await this.#store.claimDue(batch.id, nowMs, nowMs + sendLeases * this.#pollMs);
+        if (record === null || this.#isStopped) break;
+        await this.#look(batch, record);
+      }
+    }
+  }
+
+  async #look(batch: OpenBatch, record: ProviderBatch): Promise<void> {
+    const isTooOld = isOld(record, this.#nowMs);
+    try {
+      const api = this.#apiOf(record);
+      if (record.providerId === null) return await this.#search(batch, record, api);
+      const progress = await api.progress(record.providerId);
+      if (progress.hasEnded) return await this.#settle(batch, record, api, progress);
+      if (isTooOld || (this.#isOver(batch) && !record.isCancelled)) await api.cancel(record.providerId);
+      if (!record.isCancelled && this.#isOver(batch)) await this.#store.cancelled(record.id);
+    } catch (error) {
+      if (this.#isStopped) return;
+      this.#options.onError(error);
+    }
+    if (isTooOld) await this.#runAgain(batch, record);
+    else await this.#postpone(record, record.looks + 1);
+  }
+
+  #apiOf({ provider: name, credential: id }: ProviderBatch): ProviderBatches {
+    const provider = this.#options.gateway.configured.upstream.provider(name);
+    const credential = provider?.credentials.find((each) => each.id === id) ?? provider?.credentials[0];
+    const settings = provider?.settings;
+    const api = settings && credential && vendorOf(settings.kind).batches?.(settings, credential);
+    if (api === undefined) throw new Error(`Provider "${name}" has lines of batches, and is not configured.`);
+    return api;
+  }
+
+  /** It may have been sent, and the process ended before it knew: the provider's batches tell by the ids of their requests. */
+  async #search(batch: OpenBatch, record: ProviderBatch, api: ProviderBatches): Promise<void> {
+    const listed = await api.list(record.createdAtMs - skewMs);
+    const known = new Set(await this.#store.known(listed.map(({ id }) => id)));
+    const possible = listed.filter(
+      ({ id, count }) => count === record.lines && !known.has(id) && !this.#foreign.has(id),
+    );
+    for (const { id, hasEnded } of possible) {
+      if (!hasEnded) continue;
+      if (await isOwn(api, id, record)) {
+        await this.#store.sent(record.id, id, this.#nowMs);
+        return;
+      }
+      if (this.#foreign.size >= knownForeign) this.#foreign.clear();
+      this.#foreign.add(id);
+    }
+    // One that runs has no ids yet.
+    const mayCome = possible.some(({ hasEnded }) => !hasEnded);
+    const looks = mayCome ? record.looks : record.looks + 1;
+    if (isOld(record, this.#nowMs) || (!mayCome && looks >= maxSearches)) await this.#runAgain(batch, record);
+    else await this.#postpone(record, looks);
+  }
+
+  /** Results come in any order, some maybe twice or not at all, and the response may break off anywhere. */
+  async #settle(
+    batch: OpenBatch,
+    record: ProviderBatch,
+    api: ProviderBatches,
+    { count }: BatchProgress,
+  ): Promise<void> {
+    const { lines, gateway } = this.#options;
+    const settling = new Set<Promise<unknown>>();
+    const seen = new Set<string>();
+    let areAllSettled = true;
+    let renewAtMs = this.#nowMs + this.#pollMs;
+    try {
+      for await (const result of api.results(record.providerId ?? "")) {
+        if (this.#isStopped) return;
+        seen.add(result.id);
+        const no = lineOf(record.id, result.id);
+        if (no === null) gateway.batches.counts.unknown += 1;
+        else {
+          const one = lines.settle(batch, record, no, result).then((isSettled) => {
+            areAllSettled &&= isSettled;
+            settling.delete(one);
+          });
+          settling.add(one);
+        }
+        if (settling.size >= settledAtOnce) await Promise.race(settling);
+        if (this.#nowMs < renewAtMs) continue;
+        renewAtMs = this.#nowMs + this.#pollMs;
+        await this.#store.postpone(record.id, renewAtMs + sendLeases * this.#pollMs, record.looks);
+      }
+    } finally {
+      await Promise.all(settling);
+    }
+    const isIncomplete = seen.size < count && record.looks < maxReadings;
+    if (!areAllSettled || isIncomplete) await this.#postpone(record, record.looks + 1);
+    else await this.#runAgain(batch, record);
+  }
+
+  /** Lines without a result. What a provider had and did not run is run here. */
+  async #runAgain(batch: OpenBatch, record: ProviderBatch): Promise<void> {
+    const { gateway, lines } = this.#options;
+    gateway.batches.counts.interrupted += await lines.runAgain(batch, record, record.providerId !== null);
+    if (!(await this.#store.over(record.id))) await this.#postpone(record, record.looks);
+  }
+
+  async #postpone({ id }: ProviderBatch, looks: number): Promise<void> {
+    await this.#store.postpone(id, this.#nowMs + pollAfterMs(this.#pollMs, looks), looks);
+  }
+}
+
+function isOld({ createdAtMs }: ProviderBatch, nowMs: number): boolean {
+  return nowMs - createdAtMs > maxAgeMs;
+}
+
+async function isOwn(api: ProviderBatches, id: string, record: ProviderBatch): Promise<boolean> {
+  try {
+    for await (const result of api.results(id)) return lineOf(record.id, result.id) !== null;
+  } catch (error) {
+    // Another key's, or deleted.
+    if (!(error instanceof BatchCallFailed) || error.isPassing) throw error;
+  }
+  return false;
+}

@@ -1,0 +1,202 @@
+import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
+import { countOf, nonEmpty, parseObject } from "../../dialects/json/json-fields.ts";
+import { scanObject } from "../../dialects/json/json-spans.ts";
+import { providerDialect } from "../../dialects/registry.ts";
+import { readLines } from "../../wire/read-lines.ts";
+import { sendOnce } from "../../wire/send-once.ts";
+import type { Head, Receiver, Transfer } from "../../wire/transfer.ts";
+import {
+  BatchCallFailed,
+  type BatchProgress,
+  type ListedBatch,
+  type ProviderBatches,
+  type ProviderResult,
+  type SentLine,
+} from "../batches.ts";
+import type { Credential } from "../credentials/credential.ts";
+import type { ProviderSettings } from "../provider.ts";
+
+const callTimeoutMs = 30_000;
+/** Longer than any response. */
+const lineLimits = { maxLineBytes: 72 * 1024 * 1024, idleMs: 60_000 };
+const maxPages = 50;
+
+interface Call {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** https://platform.claude.com/docs/en/api/creating-message-batches. Its batches have no metadata, only the ids of their requests. */
+export function messageBatches(settings: ProviderSettings, credential: Credential): ProviderBatches {
+  const send = (use: ReturnType<Credential["use"]>, call: Call, receiver: Receiver) => {
+    const url = new URL(`${settings.baseUrl}/v1/messages/batches${call.path}`);
+    const headers = {
+      ...providerDialect("messages").requestHeaders(call.headers ?? {}),
+      "accept-encoding": "identity",
+      "user-agent": "sluice",
+      ...use.headers(),
+      ...settings.headers,
+    };
+    const type = call.body === undefined ? {} : { "content-type": "application/json" };
+    const { method, body = null } = call;
+    return sendOnce(url, { method, headers: { ...headers, ...type }, body }, receiver);
+  };
+  const ready = async () => {
+    const use = credential.use();
+    await use.prepare();
+    return use;
+  };
+  const object = async (call: Call, timeoutMs = callTimeoutMs) => {
+    const use = await ready();
+    return objectOf((receiver) => send(use, call, receiver), timeoutMs);
+  };
+  return {
+    async create(lines, headers, timeoutMs) {
+      const made = await object({ method: "POST", path: "", headers, body: bodyOf(lines) }, timeoutMs);
+      return idOf(made);
+    },
+    progress: async (id) => progressOf(await object({ method: "GET", path: pathOf(id) })),
+    async cancel(id) {
+      await object({ method: "POST", path: `${pathOf(id)}/cancel`, body: Buffer.from("{}") });
+    },
+    async list(sinceMs) {
+      const found: ListedBatch[] = [];
+      let after = "";
+      for (let pages = 0; pages < maxPages; pages += 1) {
+        const page = await object({ method: "GET", path: `?limit=100${after}` });
+        const listed = (Array.isArray(page["data"]) ? page["data"] : []).filter(isObject).map(listedOf);
+        found.push(...listed.filter(({ createdAtMs }) => createdAtMs >= sinceMs));
+        const last = listed.at(-1);
+        if (page["has_more"] !== true || last === undefined || last.createdAtMs < sinceMs) return found;
+        after = `&after_id=${encodeURIComponent(last.id)}`;
+      }
+      return found;
+    },
+    async *results(id) {
+      const use = await ready();
+      const call = { method: "GET", path: `${pathOf(id)}/results` } as const;
+      for await (const line of readLines((receiver) => send(use, call, receiver), checkHead, lineLimits))
+        yield resultOf(line);
+    },
+  };
+}
+
+function pathOf(id: string): string {
+  return `/${encodeURIComponent(id)}`;
+}
+
+function bodyOf(lines: readonly SentLine[]): Buffer {
+  const pieces: Uint8Array[] = [];
+  for (const { id, body } of lines) {
+    const start = `${pieces.length === 0 ? '{"requests":[' : ","}{"custom_id":${JSON.stringify(id)},"params":`;
+    pieces.push(Buffer.from(start), typeof body === "string" ? Buffer.from(body) : body, Buffer.from("}"));
+  }
+  return Buffer.concat([...pieces, Buffer.from("]}")]);
+}
+
+function checkHead({ status }: Head): void {
+  if (status !== 200) throw new BatchCallFailed(`The provider responded with ${status}.`, status, false);
+}
+
+function objectOf(send: (receiver: Receiver) => Transfer, timeoutMs: number): Promise<JsonObject> {
+  return new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = [];
+    let status = 0;
+    const fail = (cause: unknown) => {
+      clearTimeout(timer);
+      reject(new BatchCallFailed("The provider did not respond.", null, !transfer.isConnected, cause));
+    };
+    const timer = setTimeout(() => {
+      fail(null);
+      transfer.cancel();
+    }, timeoutMs);
+    const transfer = send({
+      connected() {},
+      answered: (head) => {
+        status = head.status;
+      },
+      received: (bytes) => void pieces.push(bytes),
+      ended() {
+        clearTimeout(timer);
+        const text = Buffer.concat(pieces).toString();
+        const body = parseObject(text);
+        if (status === 200 && body !== null) resolve(body);
+        else reject(new BatchCallFailed(messageIn(body, status), status, false));
+      },
+      failed: fail,
+    });
+  });
+}
+
+function messageIn(body: JsonObject | null, status: number): string {
+  const error = isObject(body?.["error"]) ? body["error"] : {};
+  return nonEmpty(error["message"]) ?? `The provider responded with ${status}.`;
+}
+
+function idOf(body: JsonObject): string {
+  const id = nonEmpty(body["id"]);
+  if (id === null) throw new BatchCallFailed("The provider's batch has no id.", 200, false);
+  return id;
+}
+
+function progressOf(body: JsonObject): BatchProgress {
+  const counts = isObject(body["request_counts"]) ? body["request_counts"] : {};
+  const count = Object.keys(counts).reduce((sum, name) => sum + (countOf(counts[name]) ?? 0), 0);
+  return { hasEnded: body["processing_status"] === "ended", count };
+}
+
+function listedOf(body: JsonObject): ListedBatch {
+  return {
+    id: idOf(body),
+    createdAtMs: Date.parse(nonEmpty(body["created_at"]) ?? "") || 0,
+    ...progressOf(body),
+  };
+}
+
+/** The provider's bytes of a message are kept as they are. */
+function resultOf(line: Buffer): ProviderResult {
+  const parsed = tryParse(line.toString());
+  const result = isObject(parsed) && isObject(parsed["result"]) ? parsed["result"] : null;
+  const id = isObject(parsed) ? nonEmpty(parsed["custom_id"]) : null;
+  if (id === null || result === null) throw new BatchCallFailed("A result cannot be read.", 200, false);
+  switch (result["type"]) {
+    case "succeeded":
+      return { id, kind: "response", body: memberOf(memberOf(line, "result"), "message") };
+    case "canceled":
+      return { id, kind: "cancelled" };
+    case "expired":
+      return { id, kind: "expired" };
+    default:
+      return { id, kind: "error", ...errorOf(result["error"]) };
+  }
+}
+
+function memberOf(bytes: Uint8Array, name: string): Uint8Array {
+  const [member] = scanObject(bytes, bytes.indexOf(openBrace), [name]).members;
+  return member === undefined ? noBytes : bytes.subarray(member.valueStart, member.end);
+}
+
+const openBrace = 0x7b;
+const noBytes = new Uint8Array(0);
+
+function errorOf(body: unknown): { readonly status: number; readonly text: string } {
+  const error = isObject(body) && isObject(body["error"]) ? body["error"] : {};
+  const status = statuses[nonEmpty(error["type"]) ?? ""] ?? 500;
+  return { status, text: JSON.stringify(body ?? {}) };
+}
+
+/** https://platform.claude.com/docs/en/api/errors: results have no status. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
