@@ -12,7 +12,8 @@ const batch = argument("<batch>", "the batch's id");
 
 const columns: readonly ListColumn<BatchView>[] = [
   { name: "id", title: "ID" },
-  { name: "key", title: "KEY" },
+  { name: "key" },
+  { name: "key_label", title: "KEY", elastic: true, cell: ({ key, key_label: label }) => label ?? key },
   { name: "endpoint", title: "ENDPOINT", elastic: true },
   { name: "status", title: "STATUS" },
   { name: "state", title: "STATE", cell: ({ state, reason }) => (reason ? `${state}: ${reason}` : state) },
