@@ -239,7 +239,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   },
   batch_waiting: {
     severity: "warning",
-    next: () => "sluice batches list --open",
+    next: () => "sluice batches list --state open",
     about: "A batch cannot go on: it waits for credit, a cap, space or its key, or a restore has paused it.",
     resolvedText: ({ subject }) => `Batches of key ${subject.label} are running again, or have ended.`,
   },

@@ -10,6 +10,9 @@ export type BatchStatus =
   | "expired"
   | "completed";
 
+/** What operators see of a batch, whatever its API. */
+export type BatchState = "running" | "waiting" | "paused" | "ended";
+
 /** Why lines that never ran have no result. */
 export type RestCode = "batch_cancelled" | "batch_expired" | "insufficient_credit";
 
@@ -158,8 +161,8 @@ export interface BatchQuery {
 
 export interface BatchSearch {
   readonly keyId: string | null;
-  /** Only those that have not ended. */
-  readonly isOpen: boolean;
+  /** `open`: all that have not ended. */
+  readonly state: BatchState | "open" | null;
   readonly limit: number;
   readonly after: string | null;
 }

@@ -47,7 +47,10 @@ test("an operator lists, shows and cancels batches, and deletes files", async ()
     charged: done.sluice.charged,
     unit: "credits",
   });
-  expect((await listed("--open", "--key", key.prefix)).map((batch) => batch.id)).toEqual([id]);
+  expect((await listed("--state", "open", "--key", key.prefix)).map((batch) => batch.id)).toEqual([id]);
+  for (const [state, ids] of Object.entries({ running: [id], waiting: [], paused: [], ended: [done.id] })) {
+    expect((await listed("--state", state)).map((batch) => batch.id)).toEqual(ids);
+  }
   const reported = await sluice.cliJson<{ data: { name: string; completed: number }[] }>(
     ...["usage", "--by", "batch"],
   );

@@ -31,9 +31,9 @@ export const batchRoutes: readonly AdminRoute[] = [
     "/batches",
     "List batches, the newest first",
     { role: "member", query: batchQuery, answers: batchPage },
-    async ({ deps, query: { key, open, limit, cursor = null } }) => {
+    async ({ deps, query: { key, state = null, limit, cursor = null } }) => {
       const keyId = key === undefined ? null : (await findKey(deps, key)).id;
-      const asked = { keyId, isOpen: open === "true", limit: limit + 1, after: cursor };
+      const asked = { keyId, state, limit: limit + 1, after: cursor };
       const found = await deps.store.batches.search(asked);
       if (found === null) throw invalidInput("`cursor` is not a batch");
       const page = found.slice(0, limit);

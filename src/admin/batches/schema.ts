@@ -29,7 +29,7 @@ export const batchPage = pageOf(batchView);
 
 export const batchQuery = Type.Object({
   key: Type.Optional(key),
-  open: Type.Optional(oneOf(["true", "false"])),
+  state: Type.Optional(oneOf(["open", ...states])),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100 }),
   cursor: Type.Optional(Type.String()),
 });

@@ -2,13 +2,15 @@ import type { BatchView, DeletedFiles, FileView } from "../../admin/batches/sche
 import type { KeyView } from "../../admin/key-terms/schema.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import { size } from "../../base/text/size.ts";
-import { argument, commandGroup, option, requiredOption } from "../help.ts";
+import { argument, choiceOption, commandGroup, option, requiredOption } from "../help.ts";
 import { segment } from "../operations/client.ts";
 import { list, operation } from "../operations/operation-command.ts";
 import { countColumn, type ListColumn, timeColumn } from "../terminal/list.ts";
 import { utcMinute } from "../terminal/terminal.ts";
 
 const batch = argument("<batch>", "the batch's id");
+
+const states = ["open", "running", "waiting", "paused", "ended"] as const;
 
 const columns: readonly ListColumn<BatchView>[] = [
   { name: "id", title: "ID" },
@@ -38,15 +40,15 @@ function estimateText({ estimate, unit }: BatchView): string {
 }
 
 export const batchesCommands = commandGroup("batches", "List batches of clients, cancel or resume them", [
-  list<BatchView, { key?: string; open?: boolean }>({
+  list<BatchView, { key?: string; state?: string }>({
     name: "list",
     summary: "List batches, the newest first",
     call: "GET /batches",
     fields: {
       key: option("--key <key>", "only of this key, by id, prefix or label"),
-      open: option("--open", "only batches that have not ended"),
+      state: choiceOption("state", states, "only batches in this state; open: all that have not ended"),
     },
-    examples: [["sluice batches list --open", "what runs, and what waits for credit"]],
+    examples: [["sluice batches list --state open", "what runs, and what waits for credit"]],
     columns,
     nothing: "No batches.",
   }),

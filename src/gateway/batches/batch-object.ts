@@ -1,9 +1,7 @@
 import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
-import type { BatchRecord, KeyMode } from "../../store/store.ts";
+import type { BatchRecord, BatchState, KeyMode } from "../../store/store.ts";
 import { openText } from "./sealed-text.ts";
-
-type BatchState = "running" | "waiting" | "paused" | "ended";
 
 /** What a client has sent with a batch: kept as JSON. */
 export interface BatchRequest {

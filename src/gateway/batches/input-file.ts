@@ -28,16 +28,18 @@ function partName(id: string, sequence: number): string {
 export class InputWriter {
   readonly #files: InputFiles;
   readonly #id: string;
+  readonly #checkLength: (bytes: number) => void;
   readonly #hash: Bun.CryptoHasher | null;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #parts = 0;
   bytes = 0;
 
-  /** Its hash is only needed where retries are recognized by it. */
-  constructor(files: InputFiles, id: string, isHashed: boolean) {
+  /** `checkLength` throws if the input is too long. Its hash is only needed where retries are recognized by it. */
+  constructor(files: InputFiles, id: string, checkLength: (bytes: number) => void, isHashed: boolean) {
     this.#files = files;
     this.#id = id;
+    this.#checkLength = checkLength;
     this.#hash = isHashed ? new Bun.CryptoHasher("sha256") : null;
   }
 
@@ -48,6 +50,7 @@ export class InputWriter {
 
   /** The bytes are copied. */
   async write(bytes: Uint8Array): Promise<void> {
+    this.#checkLength(this.bytes + bytes.length);
     this.bytes += bytes.length;
     this.#hash?.update(bytes);
     for (let at = 0; at < bytes.length; ) {

@@ -17,14 +17,12 @@ const uploadMs = 3_600_000;
 class Upload implements PartTaker {
   readonly fields: Record<string, string> = Object.create(null);
   readonly #writer: InputWriter;
-  readonly #maxBytes: number;
   #part: { readonly head: PartHead; text: string } | null = null;
   #fieldBytes = 0;
   fileName: string | null = null;
 
-  constructor(writer: InputWriter, maxBytes: number) {
+  constructor(writer: InputWriter) {
     this.#writer = writer;
-    this.#maxBytes = maxBytes;
   }
 
   async begin(head: PartHead): Promise<void> {
@@ -45,9 +43,6 @@ class Upload implements PartTaker {
       part.text += Buffer.from(bytes).toString();
       return;
     }
-    if (this.#writer.bytes + bytes.length > this.#maxBytes) {
-      throw invalidRequest(`The file is too large: the maximum is ${this.#maxBytes} bytes.`, "file");
-    }
     await this.#writer.write(bytes);
   }
 
@@ -64,9 +59,8 @@ export async function receiveUpload(
   boundary: string,
   check: (fields: Readonly<Record<string, string>>) => Pick<FileRecord, "expiresAtMs">,
 ): Promise<StoredInput> {
-  const maxBytes = Math.min(call.configured.settings.batches.maxInput, await roomOf(call, files));
-  return storeInput(call, files, async (writer) => {
-    const upload = new Upload(writer, maxBytes);
+  return storeInput(call, files, "file", async (writer) => {
+    const upload = new Upload(writer);
     const parser = new FormParser(boundary, upload);
     const { call: client, signal } = call.exchange;
     await takePieces(client.request, signal, (piece) => parser.push(piece));
@@ -89,19 +83,27 @@ interface ReceivedInput extends Pick<FileRecord, "name" | "expiresAtMs"> {
 /** A new input, or the id of what a request with the same `Idempotency-Key` has created. */
 export type StoredInput = { readonly file: FileRecord } | { readonly before: string };
 
-/** Stores an input that `receive` writes. Clients cannot see it before it is complete. */
+/** Stores an input that `receive` writes, in this field of the request. Clients cannot see it before it is complete. */
 export async function storeInput(
   call: AdmittedCall,
   files: InputFiles,
+  param: string,
   receive: (writer: InputWriter) => Promise<ReceivedInput>,
 ): Promise<StoredInput> {
   const { exchange, keyId, configured } = call;
+  const { bytesPerKey, maxInput } = configured.settings.batches;
+  const room = await roomOf(call, files);
+  const checkLength = (bytes: number) => {
+    if (bytes > maxInput)
+      throw invalidRequest(`The input is too large: the maximum is ${maxInput} bytes.`, param);
+    if (bytes > room) throw full(bytesPerKey);
+  };
   const createdAtMs = Math.floor(exchange.atMs);
   const id = newId("file-");
   const begun = { id, keyId, name: "", bytes: 0, batchId: null, createdAtMs };
   await files.records.begin({ ...begun, kind: "uploading", expiresAtMs: createdAtMs + uploadMs });
   try {
-    const writer = new InputWriter(files, id, idempotencyKeyOf(exchange.call) !== null);
+    const writer = new InputWriter(files, id, checkLength, idempotencyKeyOf(exchange.call) !== null);
     const { sent, ...received } = await receive(writer);
     await writer.end();
     const before = await createdBefore(call, () => Bun.SHA256.hash(sent, "hex"));
@@ -111,7 +113,6 @@ export async function storeInput(
     }
     const name = sealText(received.name, placeOfName(id), files.key);
     const file = { ...begun, ...received, name, bytes: writer.bytes };
-    const { bytesPerKey } = configured.settings.batches;
     const retry = received.kind === "batch" ? await retryOf(call, id) : null;
     if (!(await files.records.complete(file, bytesPerKey, retry))) throw full(bytesPerKey);
     return { file };
@@ -123,7 +124,7 @@ export async function storeInput(
 }
 
 /** How many bytes the key can store. Throws if it can store none. */
-export async function roomOf(
+async function roomOf(
   { gateway, keyId, configured }: AdmittedCall,
   { records }: InputFiles,
 ): Promise<number> {

@@ -10,7 +10,7 @@ import { beginBatch, requestScanner } from "../batches/begin.ts";
 import { messageDialect } from "../batches/message-dialect.ts";
 import { messagesPrefix, resultLines } from "../batches/results.ts";
 import { piecesResponse } from "../batches/streamed.ts";
-import { roomOf, type StoredInput, storeInput } from "../batches/upload.ts";
+import { type StoredInput, storeInput } from "../batches/upload.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
@@ -146,15 +146,9 @@ async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Respon
 async function receiveBody(call: AdmittedCall): Promise<StoredInput> {
   const { exchange, configured } = call;
   const files = inputFilesOf(call);
-  const { maxInput, windowMs } = configured.settings.batches;
-  const maxBytes = Math.min(maxInput, await roomOf(call, files));
-  return storeInput(call, files, async (writer) => {
-    await takePieces(exchange.call.request, exchange.signal, async (piece) => {
-      if (writer.bytes + piece.length > maxBytes) {
-        throw invalidRequest(`The batch is too large: the maximum is ${maxBytes} bytes.`, "requests");
-      }
-      await writer.write(piece);
-    });
+  const { windowMs } = configured.settings.batches;
+  return storeInput(call, files, "requests", async (writer) => {
+    await takePieces(exchange.call.request, exchange.signal, (piece) => writer.write(piece));
     const expiresAtMs = Math.floor(exchange.atMs) + windowMs;
     return { kind: "requests", name: "", sent: writer.hash, expiresAtMs };
   });

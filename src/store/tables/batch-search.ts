@@ -1,4 +1,4 @@
-import type { BatchRecord, BatchRecords } from "../batch-records.ts";
+import type { BatchRecord, BatchRecords, BatchSearch } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
 import { raiseRevision } from "./revision.ts";
 
@@ -8,14 +8,14 @@ export function batchSearch({
   changeTogether,
 }: Queries): Pick<BatchRecords, "search" | "get" | "resume" | "countLines"> {
   return {
-    async search({ keyId, isOpen, limit, after }) {
+    async search({ keyId, state, limit, after }) {
       const [place] =
         after === null
           ? []
           : await read<{ no: number }>("SELECT no::float8 AS no FROM batches WHERE id = $1::text", [after]);
       if (after !== null && place === undefined) return null;
       const rows = await read<BatchRow>(
-        `${selectBatches} WHERE b.no < $1::int8 AND ($2::text IS NULL OR k.id = $2::text) ${isOpen ? "AND b.ended_at_ms IS NULL" : ""}
+        `${selectBatches} WHERE b.no < $1::int8 AND ($2::text IS NULL OR k.id = $2::text) AND ${state === null ? "true" : hasState[state]}
         ORDER BY b.no DESC LIMIT $3::int8`,
         [place?.no ?? Number.MAX_SAFE_INTEGER, keyId, limit],
       );
@@ -43,6 +43,14 @@ export function batchSearch({
     },
   };
 }
+
+const hasState = {
+  open: "b.ended_at_ms IS NULL",
+  ended: "b.ended_at_ms IS NOT NULL",
+  paused: "b.ended_at_ms IS NULL AND b.is_paused = 1",
+  waiting: "b.ended_at_ms IS NULL AND b.is_paused = 0 AND b.waits_for IS NOT NULL",
+  running: "b.ended_at_ms IS NULL AND b.is_paused = 0 AND b.waits_for IS NULL",
+} as const satisfies Readonly<Record<NonNullable<BatchSearch["state"]>, string>>;
 
 const selectLineCounts = `
 SELECT coalesce(sum(total - completed - failed), 0)::float8 - running AS waiting, running FROM batches,

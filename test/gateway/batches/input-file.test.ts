@@ -33,7 +33,7 @@ test("uploads at once write one part per event-loop iteration, and read what the
   const content = new Uint8Array(5 * partBytes + 1).map((_, place) => place % 251);
   await Promise.all(
     Array.from({ length: 8 }, async (_, number) => {
-      const writer = new InputWriter(files, `file-${number}`, true);
+      const writer = new InputWriter(files, `file-${number}`, () => {}, true);
       for (let at = 0; at < content.length; at += 100_000)
         await writer.write(content.subarray(at, at + 100_000));
       await writer.end();

@@ -1,17 +1,21 @@
 import type { BatchView } from "../../../admin/batches/schema.ts";
+import type { Page } from "../../../admin/formats/shapes.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, moment, percent, routeName } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge, type Tone } from "../parts/badge.tsx";
-import { Card } from "../parts/card.tsx";
+import { Choose, plainChoices } from "../parts/choose.tsx";
 import { ask, type DialogProps } from "../parts/dialogs.tsx";
+import { EmptyList } from "../parts/empty-list.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, LoadedContent } from "../parts/states.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, parameters, query } from "../router.ts";
 
 const tones: Readonly<Record<BatchView["state"], Tone>> = {
   running: "info",
@@ -92,31 +96,41 @@ const actions: Column<BatchView> = {
     ),
 };
 
-/** The newest batches of all keys. */
+const filterNames = ["state", "key"] as const;
+const states = ["open", "running", "waiting", "paused", "ended"];
+
+/** The batches of all keys, the newest first. */
 export function Batches() {
-  const batches = useAnswer<{ data: BatchView[] }>("/batches", 5000);
+  const cursor = query.value.get("cursor");
+  const batches = useAnswer<Page<BatchView>>("/batches", cursor === null ? 5000 : 0, {
+    ...parameters(filterNames),
+    cursor,
+    limit: 50,
+  });
   return (
     <>
       <PageHead
         title="Batches"
-        about="The newest batches of all keys: their progress, their charges, and what they wait for."
+        about="What clients run in batches: progress, charges, and what it waits for."
       />
-      <Card title="Newest">
+      <FilterBar names={filterNames}>
+        <Choose name="state" choices={plainChoices(states)} />
+        {query.value.has("key") && <Choose name="key" choices={[]} />}
+      </FilterBar>
+      <div class="card flush">
         <LoadedContent loaded={batches}>
-          {({ data }) => (
-            <Table
-              rows={data}
-              columns={[...columns, actions]}
-              keyOf={({ id }) => id}
-              empty={
-                <Empty icon="batches" title="No batches yet">
-                  <p>Batches appear here when a client creates one.</p>
-                </Empty>
-              }
-            />
-          )}
+          {({ data }) =>
+            data.length === 0 ? (
+              <EmptyList icon="batches" what="batches" filters={filterNames}>
+                <p>Batches appear here when a client creates one.</p>
+              </EmptyList>
+            ) : (
+              <Table rows={data} columns={[...columns, actions]} keyOf={({ id }) => id} />
+            )
+          }
         </LoadedContent>
-      </Card>
+      </div>
+      <Pager next={batches.value?.next_cursor ?? null} />
     </>
   );
 }
