@@ -13,43 +13,59 @@ import type { ChargeEntry, OutcomeRecord, StoredResponse, UsageRecord } from "./
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** Fields that an overrun does not have: the charge before it has them. */
-const ofChargesOnly = {
-  list_cost_nano: null,
-  cache_savings_nano: null,
-  asked_model: null,
-  rates_id: null,
-  quantities: null,
-};
-
-/** Only for charges with a usage record. */
-const ofUsageOnly = {
-  recorded_at_ms: null,
-  upstream_model: null,
-  stream: null,
-  status: null,
-  input_tokens: null,
-  cached_input_tokens: null,
-  cache_write_tokens: null,
-  output_tokens: null,
-  reasoning_tokens: null,
-  cost_nano: null,
-  first_byte_ms: null,
-  total_ms: null,
-  attempts: null,
-};
-
 /** The columns of `entryRows`. */
-export const entryColumns: readonly string[] = [
-  ...["kind", "amount", "at_ms", "period_start_ms", "counted_at_ms", "exchange_id", "basis", "outcome"],
-  ...["route", "model", "provider", "labels"],
-  ...Object.keys(ofChargesOnly),
-  ...Object.keys(ofUsageOnly),
-];
+export const entryColumns = [
+  ...([
+    "kind",
+    "amount",
+    "at_ms",
+    "period_start_ms",
+    "counted_at_ms",
+    "exchange_id",
+    "basis",
+    "outcome",
+  ] as const),
+  ...(["route", "model", "provider", "labels"] as const),
+  ...(["list_cost_nano", "cache_savings_nano", "asked_model", "rates_id", "quantities"] as const),
+  ...(["recorded_at_ms", "upstream_model", "stream", "status"] as const),
+  ...([
+    "input_tokens",
+    "cached_input_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+  ] as const),
+  ...(["cost_nano", "first_byte_ms", "total_ms", "attempts"] as const),
+] as const;
+
+export type EntryRow = Readonly<Record<(typeof entryColumns)[number], Value>>;
 
 /** A charge with its usage record, then the amounts owed above caps and those not charged, without the key and the account. */
-export function entryRows(charge: ChargeEntry, record: UsageRecord | null): readonly [Row, ...Row[]] {
-  const common = {
+export function entryRows(
+  charge: ChargeEntry,
+  record: UsageRecord | null,
+): readonly [EntryRow, ...EntryRow[]] {
+  const rows: [EntryRow, ...EntryRow[]] = [entryRow("charge", charge.owed - charge.charged, charge, record)];
+  for (const amount of [-charge.owed, charge.overrun]) {
+    if (amount !== 0) rows.push(entryRow("overrun", amount, charge, record));
+  }
+  return rows;
+}
+
+/** One literal: put together from several objects, it takes 1.6 µs instead of 0.1. */
+function entryRow(
+  kind: "charge" | "overrun",
+  amount: number,
+  charge: ChargeEntry,
+  record: UsageRecord | null,
+): EntryRow {
+  // The charge before an overrun has the rest.
+  const priced = kind === "charge" ? charge : null;
+  const recorded = kind === "charge" ? record : null;
+  const usage = recorded?.usage ?? null;
+  return {
+    kind,
+    amount,
     at_ms: charge.atMs,
     period_start_ms: charge.periodStartMs,
     counted_at_ms: charge.countedAtMs,
@@ -60,41 +76,24 @@ export function entryRows(charge: ChargeEntry, record: UsageRecord | null): read
     model: record?.model ?? charge.model,
     provider: record?.provider ?? charge.provider,
     labels: charge.labels,
-  };
-  const rows: [Row, ...Row[]] = [
-    {
-      kind: "charge",
-      amount: charge.owed - charge.charged,
-      ...common,
-      list_cost_nano: charge.listCostNano,
-      cache_savings_nano: record && savingsColumn(charge.rates, charge.quantities),
-      asked_model: charge.requestedModel,
-      rates_id: charge.rates?.id ?? null,
-      quantities: quantitiesColumn(charge.quantities, record?.usage ?? null),
-      ...(record === null ? ofUsageOnly : usageRow(record)),
-    },
-  ];
-  for (const amount of [-charge.owed, charge.overrun]) {
-    if (amount !== 0) rows.push({ kind: "overrun", amount, ...common, ...ofChargesOnly, ...ofUsageOnly });
-  }
-  return rows;
-}
-
-function usageRow({ usage, ...record }: UsageRecord): Record<keyof typeof ofUsageOnly, Value> {
-  return {
-    recorded_at_ms: record.atMs,
-    upstream_model: record.upstreamModel,
-    stream: record.stream,
-    status: record.status,
-    input_tokens: usage.inputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens,
-    cost_nano: record.costNano,
-    first_byte_ms: msColumn(record.firstByteMs),
-    total_ms: msColumn(record.totalMs),
-    attempts: record.attempts,
+    list_cost_nano: priced?.listCostNano ?? null,
+    cache_savings_nano: recorded && savingsColumn(charge.rates, charge.quantities),
+    asked_model: priced?.requestedModel ?? null,
+    rates_id: priced?.rates?.id ?? null,
+    quantities: priced && quantitiesColumn(charge.quantities, usage),
+    recorded_at_ms: recorded?.atMs ?? null,
+    upstream_model: recorded?.upstreamModel ?? null,
+    stream: recorded?.stream ?? null,
+    status: recorded?.status ?? null,
+    input_tokens: usage?.inputTokens ?? null,
+    cached_input_tokens: usage?.cachedInputTokens ?? null,
+    cache_write_tokens: usage?.cacheWriteTokens ?? null,
+    output_tokens: usage?.outputTokens ?? null,
+    reasoning_tokens: usage?.reasoningTokens ?? null,
+    cost_nano: recorded?.costNano ?? null,
+    first_byte_ms: msColumn(recorded?.firstByteMs ?? null),
+    total_ms: msColumn(recorded?.totalMs ?? null),
+    attempts: recorded?.attempts ?? null,
   };
 }
 
