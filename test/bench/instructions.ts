@@ -136,7 +136,7 @@ function buildPlugin(folder: string): string {
 /** The emulator counts an instruction of the C library that copies many bytes once per byte, so that it must not be used. */
 const withoutByteCopies = { GLIBC_TUNABLES: "glibc.cpu.hwcaps=-ERMS" };
 
-/** With the setting that `serve` would otherwise start itself again for, outside of the emulator. */
+/** With the settings that `serve` would otherwise start itself again for, outside of the emulator. */
 function emulator(plugin: string, file: string): readonly string[] {
   const all = Object.entries({ ...runtimeSettings, ...withoutByteCopies });
   const settings = all.map(([name, value]) => `${name}=${value}`);

@@ -90,7 +90,21 @@ describe("starting", () => {
   };
   const raised = "BUN_CONFIG_MAX_HTTP_REQUESTS=65535";
 
-  test("raises the cap on fetches by starting itself again, unless the operator has set it", async () => {
+  test("tells the allocator to keep what it will need again, by starting itself again with the same id", async () => {
+    const environment = await environmentOf({});
+    expect(environment).toContain("MIMALLOC_PURGE_DELAY=1000");
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000");
+  });
+
+  test("leaves alone what the operator has told the allocator", async () => {
+    const environment = await environmentOf({ MIMALLOC_PURGE_DELAY: "10" });
+    expect(environment.filter((entry) => entry.startsWith("MIMALLOC_PURGE_DELAY="))).toEqual([
+      "MIMALLOC_PURGE_DELAY=10",
+    ]);
+    expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000");
+  });
+
+  test("raises the cap on fetches, unless the operator has set it", async () => {
     expect(await environmentOf({})).toContain(raised);
     const set = "BUN_CONFIG_MAX_HTTP_REQUESTS=300";
     const environment = await environmentOf({ BUN_CONFIG_MAX_HTTP_REQUESTS: "300" });

@@ -76,9 +76,9 @@ async function runnable(target: Target, parts: string): Promise<string> {
   cpSync(join(parts, "root"), system, { recursive: true, verbatimSymlinks: true });
   const script = join(place, "run");
   const lines = target.name.includes("arm64")
-    ? // The runtime's setting is given here: an emulated program cannot start itself again in place.
+    ? // The runtime's settings are given here: an emulated program cannot start itself again in place.
       [
-        "export BUN_CONFIG_MAX_HTTP_REQUESTS=65535",
+        "export MIMALLOC_PURGE_DELAY=1000 MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000",
         `exec ${join(parts, "qemu-aarch64-static")} -L ${system} ${executable} "$@"`,
       ]
     : [

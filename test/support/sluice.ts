@@ -194,7 +194,7 @@ function environment(folder: string, hasConfig: boolean): Record<string, string>
     PATH: process.env["PATH"] ?? "",
     HOME: folder,
     TMPDIR: tmpdir(),
-    // With it, `serve` need not start again to have it.
+    // With them, `serve` need not start again to have them.
     ...runtimeSettings,
     SLUICE_DATA: join(folder, "data"),
     ...upstreamKeys,
