@@ -116,10 +116,11 @@ async function planFor(
 }
 
 /** As it is sent: without tools that have no price. */
-async function generationOf({ routed, ...terms }: GenerationPlan): Promise<Generation> {
-  const unpriced = terms.extras?.unpricedTools ?? noUnpricedTools;
+async function generationOf(plan: GenerationPlan): Promise<Generation> {
+  const { routed, extras } = plan;
+  const unpriced = extras?.unpricedTools ?? noUnpricedTools;
   routed.exchange.unpricedTools = unpriced.names;
-  return new Generation(routed, await withoutValues(routed, unpriced.paths), terms);
+  return new Generation(routed, await withoutValues(routed, unpriced.paths), plan);
 }
 
 /**

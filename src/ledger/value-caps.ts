@@ -30,6 +30,7 @@ export function labelValue(label: string, { owner, user, tags }: CallerLabels): 
   return (Object.hasOwn(tags, name) && tags[name]) || null;
 }
 
+const noTags: readonly string[] = [];
 const nothingCounted: Omit<CapTotals, "no"> = { periodStartMs: 0, used: 0 };
 
 /** A cap that counts each value of a label apart, or one of them. */
@@ -230,6 +231,7 @@ export class ValueCaps {
 
   /** The names of tags that are counted for a key: its own tags take precedence over a client's. */
   countedTags({ keyId, accountId }: Pick<ValuedItem, "keyId" | "accountId">): readonly string[] {
+    if (this.#tagScopes.size === 0) return noTags;
     return [...this.#tagScopes]
       .filter(([, scopes]) => scopes.has("") || scopes.has(keyId) || scopes.has(accountId))
       .map(([name]) => name);

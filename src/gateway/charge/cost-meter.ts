@@ -88,9 +88,9 @@ export class CostMeter {
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
 
-  constructor({ held, ...parts }: CostMeterParts) {
+  constructor(parts: CostMeterParts) {
     this.#parts = parts;
-    this.held = held;
+    this.held = parts.held;
   }
 
   get isOpen(): boolean {
