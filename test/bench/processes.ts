@@ -28,7 +28,7 @@ export async function startServer(options: ServerCommand): Promise<StartedServer
     command,
     logFile,
     env = {},
-    waitMs = 20_000,
+    waitMs = 60_000,
     ready = /listening on http:\/\/[\d.]+:(\d+)/,
   } = options;
   // The address is read from the log, so it must not be the one of an earlier start.

@@ -1,9 +1,9 @@
 import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
-import type { ContentCell } from "./content.ts";
+import type { ContentCell, ContentFigures } from "./content.ts";
 import type { PacedFigures } from "./paced.ts";
 import { peers } from "./peers.ts";
-import type { CellResult, Results } from "./results.ts";
+import type { CellResult, PacedResult, Results } from "./results.ts";
 import { cpu, type MedianMetrics, type RoundMetrics, ratio, speed } from "./rounds.ts";
 
 /** The run as text: what was measured, then the bars. */
@@ -62,6 +62,17 @@ function cellRow({ cell, figures }: CellResult): string[][] {
   return [row, ...others];
 }
 
+/** A cell in one line, for those who wait for the rest. */
+export function cellLine({ cell, figures }: CellResult): string {
+  const { bare, sluice, other } = figures;
+  if (bare === undefined || sluice === undefined) return cellName(cell);
+  const ofBare = (its: MedianMetrics) =>
+    `${whole(its.requestsPerSecond)} req/s (${times(its, bare, speed)} of bare), ` +
+    `${its.cpuMicrosPerRequest.toFixed(1)} µs CPU (${times(its, bare, cpu)} ×)`;
+  const others = other === undefined ? "" : `; the other build ${ofBare(other)}`;
+  return `${cellName(cell)}: ${ofBare(sluice)}${others}`;
+}
+
 function peerRow(name: string, peer: MedianMetrics, bare: MedianMetrics): string[] {
   return [
     `  the same by ${name}`,
@@ -88,10 +99,7 @@ function facts({ memory, journal, paced, growth, content, notes }: Results): str
     `journal: ${whole(journal.items)} items in ${whole(journal.batches)} batches ` +
       `(${(journal.items / Math.max(journal.batches, 1)).toFixed(1)} each), ${megabytes(journal.megabytes)} on disk`,
   ];
-  for (const { pacing, sluice, bare, other } of paced) {
-    lines.push(pacedLine(pacing.name, sluice, bare));
-    if (other !== null) lines.push(pacedLine("  the same by the other build", other, bare));
-  }
+  lines.push(...paced.flatMap(pacedLines));
   if (growth !== null) {
     const { empty, filled, emptyStartMs, filledStartMs } = growth;
     lines.push(
@@ -100,9 +108,12 @@ function facts({ memory, journal, paced, growth, content, notes }: Results): str
         `started in ${whole(emptyStartMs)} → ${whole(filledStartMs)} ms`,
     );
   }
-  if (content !== null)
-    lines.push(contentLine("JSON 1 KB", content.json), contentLine("stream", content.stream));
+  if (content !== null) lines.push(...contentLines(content));
   return [...lines, ...notes];
+}
+
+export function contentLines({ json, stream }: ContentFigures): string[] {
+  return [contentLine("JSON 1 KB", json), contentLine("stream", stream)];
 }
 
 function contentLine(name: string, { off, on }: ContentCell): string {
@@ -110,6 +121,11 @@ function contentLine(name: string, { off, on }: ContentCell): string {
     `content recorded, chat ${name} c=32: ${off.cpuMicrosPerRequest.toFixed(1)} → ${on.cpuMicrosPerRequest.toFixed(1)} µs CPU ` +
     `(${times(on, off, cpu)}), ${whole(off.requestsPerSecond)} → ${whole(on.requestsPerSecond)} req/s`
   );
+}
+
+export function pacedLines({ pacing, sluice, bare, other }: PacedResult): string[] {
+  const others = other === null ? [] : [pacedLine("  the same by the other build", other, bare)];
+  return [pacedLine(pacing.name, sluice, bare), ...others];
 }
 
 function pacedLine(name: string, ours: PacedFigures, bare: PacedFigures): string {

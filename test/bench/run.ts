@@ -13,6 +13,7 @@ import { measurePaced } from "./paced.ts";
 import { type Pacing, pacings } from "./payloads.ts";
 import { startPeers } from "./peers.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
+import { cellLine, contentLines, pacedLines } from "./report.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
 import { measureSocket, socketName } from "./socket.ts";
@@ -60,9 +61,10 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const measured: CellResult[] = [];
     const pace = full ? fullPace : shortPace;
     for (const cell of wanted) {
-      progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
-      measured.push(await measureCell(load, cell, { provider, bare, sluice, other, peers }, its));
+      const result = await measureCell(load, cell, { provider, bare, sluice, other, peers }, its);
+      progress(cellLine(result));
+      measured.push(result);
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const isContinued = only === null || continuedName.includes(only);
@@ -79,10 +81,12 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const isContent = only === null || contentName.includes(only);
     if (isContent) progress(contentName);
     const content = isContent ? await measureContent(load, { folder, providerUrl }) : null;
+    if (content !== null) contentLines(content).forEach(progress);
     const paced: PacedResult[] = [];
     for (const pacing of pacings.filter(({ name }) => name.includes(only ?? ""))) {
-      progress(pacing.name);
-      paced.push(await runPaced(load, pacing, folder, providerUrl, program));
+      const result = await runPaced(load, pacing, folder, providerUrl, program);
+      pacedLines(result).forEach(progress);
+      paced.push(result);
     }
     if (only === null) progress("growth");
     const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl }) : null;
