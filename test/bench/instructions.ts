@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runtimeSettings } from "../../src/cli/serve/runtime-settings.ts";
+import { instructionsBar } from "./bars.ts";
 import { type Cell, cellEvents, cellName, shortList } from "./cells.ts";
 import { type Gateway, runGatewaysUnder, startBare, startProvider, startSluice } from "./gateways.ts";
 import { growthCell } from "./growth.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
+import { align, barRows } from "./report.ts";
 
 /**
  * Counts the instructions that a request takes, by running the gateways under qemu-user. On a machine whose neighbours are noisy
@@ -29,9 +31,12 @@ export interface InstructionCount {
 }
 
 const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
-const windowMs = 4000;
-/** The runtime compiles until here; the emulator is 20 to 50 times slower than the machine. What has not come to rest by then is marked. */
-const maxWindows = 15;
+/** Requests of a connection in a window: as many on a busy machine, where the emulator is 20 to 200 times slower than the processor. */
+const perConnection = (cell: Cell) => (cell.stream ? 15 : 60);
+/** The runtime compiles until here. What has not come to rest by then is marked. */
+const maxWindows = 20;
+/** Connections of the first windows: code that is not compiled yet would hold the event loop so long that it rejects a crowd. */
+const beginnings = [1, 4];
 const steadyShare = 0.01;
 /** The compiler has come to rest if the other threads have less than this share of the event loop's instructions. */
 const restingShare = 0.15;
@@ -58,8 +63,13 @@ export async function countInstructions(options: InstructionOptions): Promise<re
       runGatewaysUnder(emulator(plugin, file));
       const gateway = await start();
       for (const cell of cells) {
-        options.progress(`${cellName(cell)}: ${name}`);
-        counts.push({ gateway: name, cell: cellName(cell), ...(await countCell(load, gateway, cell, file)) });
+        const count = {
+          gateway: name,
+          cell: cellName(cell),
+          ...(await countCell(load, gateway, cell, file)),
+        };
+        options.progress(`${count.cell}: ${name} ${countText(count)}`);
+        counts.push(count);
       }
       await gateway.stop();
     }
@@ -74,6 +84,8 @@ export async function countInstructions(options: InstructionOptions): Promise<re
 /** Without a choice the ones that a change of the common path shows in: each takes a minute a gateway. */
 function chosenCells(only: string | null): readonly Cell[] {
   const all = shortList().filter(({ route }) => route !== "embeddings");
+  const named = all.filter((cell) => cellName(cell) === only);
+  if (named.length > 0) return named;
   const chosen = all.filter((cell) =>
     only === null
       ? cell.route === "chat" && cell.size === "1 KB" && cell.concurrency === 32
@@ -85,6 +97,7 @@ function chosenCells(only: string | null): readonly Cell[] {
 
 /** Repeats windows until two in a row agree, and the compiler is at rest. */
 async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
+  for (const concurrency of beginnings) await countWindow(load, gateway, { ...cell, concurrency }, file);
   let last = Number.POSITIVE_INFINITY;
   for (let window = 1; ; window += 1) {
     const { loop, others } = await countWindow(load, gateway, cell, file);
@@ -95,22 +108,19 @@ async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: 
 }
 
 async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  const eventsPerResponse = cellEvents(cell);
-  const { concurrency } = cell;
   const before = readCounts(file);
   const result = await load.run({
-    ...{
-      target: gateway.target(cell),
-      concurrency,
-      mode: "window",
-      warmupMs: 0,
-      windowMs,
-      eventsPerResponse,
-    },
+    target: gateway.target(cell),
+    concurrency: cell.concurrency,
+    mode: "once",
+    requestsPerConnection: perConnection(cell),
+    warmupMs: 0,
+    windowMs: 0,
+    eventsPerResponse: cellEvents(cell),
   });
   if (result.failures > 0) throw new Error(`${cellName(cell)}: ${result.firstFailure}`);
   const after = readCounts(file);
-  const thousands = 1000 * (cell.stream ? result.events / eventsPerResponse : result.requests);
+  const thousands = 1000 * result.requests;
   return { loop: (after.loop - before.loop) / thousands, others: (after.others - before.others) / thousands };
 }
 
@@ -151,18 +161,15 @@ export function instructionReport(counts: readonly InstructionCount[]): string {
     const found = gateways.map((gateway) =>
       counts.find((each) => each.cell === cell && each.gateway === gateway),
     );
-    return [
-      cell.padEnd(width),
-      ...found.map((each) =>
-        column(each ? `${each.isSteady ? "" : "≤ "}${rounded(each.loop)} + ${rounded(each.others)}` : ""),
-      ),
-    ];
+    return [cell.padEnd(width), ...found.map((each) => column(each ? countText(each) : ""))];
   });
   const head = ["thousands of instructions a request: event loop + other threads".padEnd(width)];
   const names = ["".padEnd(width), ...gateways.map(column)];
-  return [head, names, ...rows].map((row) => row.join("").trimEnd()).join("\n");
+  const chat = counts.find(({ gateway, cell }) => gateway === "sluice" && cell === cellName(growthCell));
+  const bars = align(barRows([instructionsBar(chat?.loop ?? null)]), [0, 3]);
+  return [...[head, names, ...rows].map((row) => row.join("").trimEnd()), "", bars].join("\n");
 }
 
-function rounded(thousands: number): string {
-  return thousands.toFixed(0);
+function countText({ loop, others, isSteady }: InstructionCount): string {
+  return `${isSteady ? "" : "≤ "}${loop.toFixed(0)} + ${others.toFixed(0)}`;
 }

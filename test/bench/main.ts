@@ -29,8 +29,8 @@ usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--js
   --check      exit 1 when a bar is missed
   --no-build   take dist/sluice as it is
   --store postgres   gateways on a PostgreSQL of their own, against SQLite, in turns
-  instructions count instructions instead of time, under qemu-user; the same on a busy machine. Takes under five minutes
-               for two cells of chat, and two more for each cell that --only names
+  instructions count instructions instead of time, under qemu-user; the same on a busy machine. Takes two minutes for
+               each cell that --only names; two cells of chat without it
   tail         one call at a time, on a fresh process and after it has served many
   fill         make a data folder with a long history, to see what growth costs`;
 

@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { tailBar } from "./bars.ts";
 import type { Cell } from "./cells.ts";
 import { type Gateway, startBare, startProvider, startSluice } from "./gateways.ts";
 import type { LoadResult } from "./load-job.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
+import { align, barRows } from "./report.ts";
 
 /**
  * The tail of one call at a time, on a fresh process and after it has served many: what a collection, a checkpoint or a cache that
@@ -44,7 +46,7 @@ export async function measureTail({ calls, progress }: TailOptions): Promise<str
     for (const gateway of gateways) await serve(load, gateway, calls, progress);
     const used = await inTurns(load, gateways, calls);
     await Promise.all(gateways.map((gateway) => gateway.stop()));
-    return [...fresh, ...used].map(row).join("\n");
+    return [...fresh.map(row), ...used.map(row), "", align(barRows([barOf(used)]), [0, 3])].join("\n");
   } finally {
     await provider.stop();
     load.stop();
@@ -94,6 +96,11 @@ async function run(load: LoadProcess, gateway: Gateway, cell: Cell, forMs: numbe
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function barOf(tails: readonly Tail[]) {
+  const p99Of = (name: string) => tails.find(({ gateway }) => gateway === name)?.p99Micros ?? 0;
+  return tailBar((p99Of("sluice") - p99Of("bare")) / 1000);
 }
 
 function row({ gateway, calls, p50Micros, p99Micros }: Tail): string {
