@@ -5,6 +5,7 @@ import { instructionsBar } from "./bars.ts";
 import { type Cell, cellEvents, cellName, shortList } from "./cells.ts";
 import { type Gateway, runGatewaysUnder, startBare, startProvider, startSluice } from "./gateways.ts";
 import { growthCell } from "./growth.ts";
+import type { LoadJob } from "./load-job.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
 import { align, barRows } from "./report.ts";
 
@@ -35,11 +36,11 @@ const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
 const perConnection = (cell: Cell) => (cell.stream ? 15 : 60);
 /** The runtime compiles until here. What has not come to rest by then is marked. */
 const maxWindows = 20;
-/** Connections of the first windows: code that is not compiled yet would hold the event loop so long that it rejects a crowd. */
-const beginnings = [1, 4];
+/** While nothing is compiled, a gateway that is this slow counts as overloaded, and rejects what comes. */
+const mostRejectedWindows = 30;
 const steadyShare = 0.01;
 /** The compiler has come to rest if the other threads have less than this share of the event loop's instructions. */
-const restingShare = 0.15;
+const restingShare = 0.2;
 const bytesPerCount = 8;
 
 export async function countInstructions(options: InstructionOptions): Promise<readonly InstructionCount[]> {
@@ -97,7 +98,7 @@ function chosenCells(only: string | null): readonly Cell[] {
 
 /** Repeats windows until two in a row agree, and the compiler is at rest. */
 async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  for (const concurrency of beginnings) await countWindow(load, gateway, { ...cell, concurrency }, file);
+  await warmUp(load, gateway, cell);
   let last = Number.POSITIVE_INFINITY;
   for (let window = 1; ; window += 1) {
     const { loop, others } = await countWindow(load, gateway, cell, file);
@@ -107,17 +108,28 @@ async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: 
   }
 }
 
-async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  const before = readCounts(file);
-  const result = await load.run({
-    target: gateway.target(cell),
-    concurrency: cell.concurrency,
+async function warmUp(load: LoadProcess, gateway: Gateway, cell: Cell): Promise<void> {
+  for (let rejected = 0; rejected < mostRejectedWindows; rejected += 1) {
+    const { failures } = await load.run(windowOf(gateway, cell));
+    if (failures === 0) return;
+    await Bun.sleep(1000);
+  }
+}
+
+function windowOf(gateway: Gateway, cell: Cell): LoadJob {
+  const { concurrency } = cell;
+  const once = {
     mode: "once",
     requestsPerConnection: perConnection(cell),
     warmupMs: 0,
     windowMs: 0,
-    eventsPerResponse: cellEvents(cell),
-  });
+  } as const;
+  return { target: gateway.target(cell), concurrency, ...once, eventsPerResponse: cellEvents(cell) };
+}
+
+async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
+  const before = readCounts(file);
+  const result = await load.run(windowOf(gateway, cell));
   if (result.failures > 0) throw new Error(`${cellName(cell)}: ${result.firstFailure}`);
   const after = readCounts(file);
   const thousands = 1000 * result.requests;
