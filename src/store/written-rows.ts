@@ -38,14 +38,16 @@ export const entryColumns = [
   ...(["cost_nano", "first_byte_ms", "total_ms", "attempts"] as const),
 ] as const;
 
-export type EntryRow = Readonly<Record<(typeof entryColumns)[number], Value>>;
+export type WrittenEntry = Readonly<Record<(typeof entryColumns)[number], Value>>;
 
 /** A charge with its usage record, then the amounts owed above caps and those not charged, without the key and the account. */
 export function entryRows(
   charge: ChargeEntry,
   record: UsageRecord | null,
-): readonly [EntryRow, ...EntryRow[]] {
-  const rows: [EntryRow, ...EntryRow[]] = [entryRow("charge", charge.owed - charge.charged, charge, record)];
+): readonly [WrittenEntry, ...WrittenEntry[]] {
+  const rows: [WrittenEntry, ...WrittenEntry[]] = [
+    entryRow("charge", charge.owed - charge.charged, charge, record),
+  ];
   for (const amount of [-charge.owed, charge.overrun]) {
     if (amount !== 0) rows.push(entryRow("overrun", amount, charge, record));
   }
@@ -58,7 +60,7 @@ function entryRow(
   amount: number,
   charge: ChargeEntry,
   record: UsageRecord | null,
-): EntryRow {
+): WrittenEntry {
   // The charge before an overrun has the rest.
   const priced = kind === "charge" ? charge : null;
   const recorded = kind === "charge" ? record : null;

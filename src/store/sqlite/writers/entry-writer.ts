@@ -4,9 +4,15 @@ import { type AttemptCount, AttemptTally, attemptTotalNames } from "../../attemp
 import type { ChargeEntry, JournalItem, OutcomeRecord, UsageRecord } from "../../records.ts";
 import { attemptKeyColumns, attemptTotalColumns } from "../../reporting/attempt-columns.ts";
 import { upsertTotals } from "../../reporting/total-columns.ts";
-import { type EntryRow, entryColumns, entryRows, outcomeColumns, outcomeRow } from "../../written-rows.ts";
+import {
+  entryColumns,
+  entryRows,
+  outcomeColumns,
+  outcomeRow,
+  type WrittenEntry,
+} from "../../written-rows.ts";
 
-/** Columns that only SQLite has in this form, then those of every store. */
+/** SQLite has the first four in this form alone. */
 const writtenEntry = ["key_no", "account_no", "credential", "owed_nano_usd", ...entryColumns];
 
 /** Inserts the ledger's entries. Most charges come with a usage record, stored in the same row. */
@@ -49,7 +55,7 @@ export class EntryWriter {
   }
 
   /** By position: binding by name takes 2 µs longer. */
-  #run(values: SQLQueryBindings[], row: EntryRow): number {
+  #run(values: SQLQueryBindings[], row: WrittenEntry): number {
     for (const column of entryColumns) values.push(row[column]);
     this.#lastId = Number(this.#insert.run(values).lastInsertRowid);
     return this.#lastId;
