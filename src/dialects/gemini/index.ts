@@ -82,7 +82,7 @@ const client: ClientDialect = {
     operationId: "generateContent",
     summary: "Generate content",
     description:
-      "The path ends in `{model}:generateContent`, `{model}:streamGenerateContent` with `?alt=sse`, or `{model}:countTokens`.",
+      "The path ends in `{model}:generateContent`, `{model}:streamGenerateContent` (a JSON list without `?alt=sse`), or `{model}:countTokens`.",
     inPath: "model",
     request: "GenerateContentRequest",
     response: "GenerateContentResponse",
@@ -134,7 +134,10 @@ const client: ClientDialect = {
   readUser: (body) => stringOf(objectOf(body["labels"])?.["user"]),
   limitOutput,
   inPath: {
-    paths: ["/v1beta/*", "/v1alpha/*", "/v1/models/*"],
+    paths: [
+      ...["/v1beta/*", "/v1alpha/*", "/v1/models/*"],
+      ...["/v1beta1/*", "/v1/projects/*", "/v1/publishers/*"],
+    ],
     switchedBy: "gemini",
     read: readPath,
     addTo: addPathFacts,

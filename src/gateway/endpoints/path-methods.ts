@@ -1,11 +1,12 @@
 import { assert } from "../../base/assert.ts";
-import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation } from "../exchange/served-operation.ts";
 import { generate } from "../generate.ts";
+import { asList } from "../response/list-stream.ts";
 import { countTokens } from "./count-tokens.ts";
 
 /** The routes of dialects whose requests have their model and their method in the path. */
@@ -44,7 +45,6 @@ async function runMethod(gateway: Gateway, exchange: Exchange, name: ClientDiale
     const { writeCount: write } = inPath;
     return countTokens(gateway, exchange, { kind: name, dialect: name, write });
   }
-  if (method === "stream" && searchParams.get("alt") !== "sse")
-    throw invalidRequest("Streams are sent as events only. Add `?alt=sse` to the address.", "alt");
-  return generate(gateway, exchange, name);
+  const run = () => generate(gateway, exchange, name);
+  return method === "stream" && searchParams.get("alt") !== "sse" ? asList(exchange, run) : run();
 }

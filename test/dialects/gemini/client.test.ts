@@ -295,17 +295,49 @@ test("one key is taken from the header, the query or as a bearer, and two differ
   expect((await ask("on-chat:generateContent?key=other", short, bearer)).status).toBe(401);
 });
 
-test("other methods and the form of streams without events are refused in Google's envelope", async () => {
-  for (const [method, status] of [
-    ["on-chat:predict", 404],
-    ["on-chat:streamGenerateContent", 400],
-  ] as const) {
-    const response = await ask(method, short);
-    expect(response.status).toBe(status);
-    const { error } = (await response.json()) as { error: { code: number; details: object[] } };
-    expect(error.code).toBe(status);
-    expect(error.details[0]).toMatchObject({ domain: "sluice" });
-  }
+test.each(["on-chat", "house/on-gemini"])("without alt=sse a stream of %s is a JSON list", async (id) => {
+  const response = await ask(`${id}:streamGenerateContent`, short);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  const chunks = (await response.json()) as { candidates: { finishReason?: string }[] }[];
+  expect(chunks.length).toBeGreaterThan(1);
+  expect(chunks.at(-1)?.candidates[0]?.finishReason).toBe("STOP");
+  expect(await world.chargesOf(caller)).toMatchObject([{ basis: "measured", outcome: "completed" }]);
+});
+
+test("a list replays as a list, ends with its error, and stays a list where nothing streams", async () => {
+  const once = { "x-goog-api-key": caller.secret, "idempotency-key": "list" };
+  const first = await (await ask("on-chat:streamGenerateContent", short, once)).text();
+  expect(await (await ask("on-chat:streamGenerateContent", short, once)).text()).toBe(first);
+  expect(await (await ask("on-chat:streamGenerateContent?alt=sse", short, once)).text()).toStartWith(
+    "data: {",
+  );
+  const broken =
+    'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\ndata: {"error":{"message":"x"}}\n\n';
+  world.provider.script(sse(broken));
+  let received = "";
+  const reading = (async () => {
+    const { body } = await ask("on-chat:streamGenerateContent", short);
+    const decoder = new TextDecoder();
+    for await (const piece of body ?? []) received += decoder.decode(piece);
+  })();
+  await reading.catch(() => {});
+  expect(received).toMatch(/^\[\{"candidates".*,\r\n\{"error":\{"code":502/s);
+});
+
+test.each([
+  ["/v1/projects/p/locations/us-central1/publishers/google/models/on-chat", "on-chat"],
+  ["/v1beta1/publishers/house/models/on-gemini", "house/on-gemini"],
+  ["/token/v1beta1/projects/p/locations/l/publishers/google/models/on-chat", null],
+])("Vertex's path %s leads to %s", async (path, id) => {
+  const response = await fetch(`${world.running.url}${path}:generateContent`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${caller.secret}` },
+    body: JSON.stringify(short),
+  });
+  expect(response.status).toBe(id === null ? 401 : 200);
+  await response.text();
+  await world.settled();
+  if (id !== null) expect(world.observed.at(-1)?.model).toBe(id);
 });
 
 test("an empty account and a rate limit say so as Google does", async () => {
