@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { type ClientId, clientIds } from "../../src/base/models/client-snippets.ts";
+import { projectRoot } from "../architecture/imports.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { agentTimeoutMs, runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
@@ -32,6 +33,15 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
     client: largeClients.codex,
     line: (snippet) => `${snippet} exec --skip-git-repo-check --disable plugins --disable apps Hello`,
   },
+  "google-genai": {
+    client: async () => process.execPath,
+    line: (_, bun) => `ln -s ${join(projectRoot, "node_modules")} . && ${bun} snippet.ts`,
+    file: "snippet.ts",
+  },
+  "gemini-cli": {
+    client: largeClients.geminiCli,
+    line: (snippet) => `${snippet} --skip-trust --prompt 'Say hello'`,
+  },
   opencode: {
     client: largeClients.opencode,
     line: (_, opencode) => `${opencode} run --model sluice/demo-small Hello`,
@@ -60,6 +70,7 @@ const quiet = {
   OPENCODE_DISABLE_AUTOUPDATE: "1",
   OPENCODE_DISABLE_MODELS_FETCH: "1",
   CONTINUE_TELEMETRY_ENABLED: "0",
+  GEMINI_TELEMETRY_ENABLED: "false",
 };
 /** A key's mode changes nothing that a client sees, so the quick ones stand for all with the second mode. */
 const triedWithBothModes: readonly ClientId[] = ["curl", "openai", "anthropic"];

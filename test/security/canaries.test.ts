@@ -127,6 +127,7 @@ beforeAll(async () => {
   tokenKey = await sluice.createKey({ mode: "token_budget", budget: 1_000_000 });
   await sendEverything();
   await sendStrangers();
+  await sendInQuery();
 });
 afterAll(async () => {
   await sluice.dispose();
@@ -176,6 +177,29 @@ async function sendEverything(): Promise<void> {
     await ask(dialect, creditKey, { model: "no-such-model", metadata: { note: prompt } });
     await ask(dialect, creditKey, { model: "openai0", messages: prompt, input: 5 });
   }
+}
+
+/** Google's clients may send the key in the query, which is written nowhere and sent to no provider. */
+async function sendInQuery(): Promise<void> {
+  const body = { contents: [{ parts: [{ text: prompt }] }] };
+  const models = scenarios.flatMap((_scenario, index) => [`openai${index}`, `gemini${index}`]);
+  await Promise.all(
+    [...models, "no-such-model"].flatMap((model) =>
+      [`generateContent?key=${creditKey.key}`, `streamGenerateContent?alt=sse&key=${creditKey.key}`].map(
+        async (method) => {
+          const response = await sluice.request(`/v1beta/models/${model}:${method}`, { body });
+          // A stream that fails breaks off.
+          seenByClients.push(await response.text().catch(() => ""));
+        },
+      ),
+    ),
+  );
+  for (const key of [secrets.wrongKey, tokenKey.key])
+    for (const path of ["/v1/models", "/v1beta/models/openai0:predict", "/v1beta/files"])
+      seenByClients.push(await (await sluice.request(`${path}?key=${key}`)).text());
+  expect(JSON.stringify(provider.requests.map(({ path, headers }) => [path, headers]))).not.toContain(
+    creditKey.key,
+  );
 }
 
 async function sendStrangers(): Promise<void> {

@@ -66,6 +66,13 @@ client = Anthropic(base_url=${JSON.stringify(address)}, auth_token="${key}")
 print(client.messages.create(model=${JSON.stringify(model)}, max_tokens=1024, messages=[{"role": "user", "content": "Hello"}]))`,
   },
   {
+    id: "google-genai",
+    name: "Google Gen AI SDK",
+    text: ({ address, key, model }) => `import { GoogleGenAI } from "@google/genai";
+const google = new GoogleGenAI({ apiKey: "${key}", httpOptions: { baseUrl: ${JSON.stringify(address)} } });
+console.log((await google.models.generateContent({ model: ${JSON.stringify(model)}, contents: "Hello" })).text);`,
+  },
+  {
     id: "claude-code",
     name: "Claude Code",
     text: ({
@@ -80,6 +87,16 @@ claude --model ${shellWord(model)}`,
     name: "Codex",
     text: ({ address, key, model }) => `export SLUICE_KEY=${key}
 codex -c model_provider=sluice -c ${shellQuoted(`model_providers.sluice={name="Sluice",base_url=${JSON.stringify(`${address}/v1`)},env_key="SLUICE_KEY",wire_api="responses"}`)} -m ${shellWord(model)}`,
+  },
+  {
+    id: "gemini-cli",
+    name: "Gemini CLI",
+    text: ({
+      address,
+      key,
+      model,
+    }) => `export GOOGLE_GEMINI_BASE_URL=${shellWord(address)} GEMINI_API_KEY=${key}
+gemini --model ${shellWord(model)}`,
   },
   {
     id: "opencode",

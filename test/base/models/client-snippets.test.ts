@@ -8,7 +8,7 @@ const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Each writes its last argument. */
-for (const command of ["curl", "claude", "codex", "cline", "aider"]) {
+for (const command of ["curl", "claude", "codex", "gemini", "cline", "aider"]) {
   const file = join(folder, command);
   writeFileSync(file, '#!/bin/sh\nfor last in "$@"; do :; done\nprintf %s "$last" > said\n');
   chmodSync(file, 0o755);
@@ -24,7 +24,7 @@ const hostile = [
 const access = { address: "http://127.0.0.1:8787/a;touch pwned", key: "slu_key" };
 
 describe.each(hostile)("a model called %s", (model) => {
-  test.each(["curl", "claude-code", "codex", "cline", "aider"] as const)(
+  test.each(["curl", "claude-code", "codex", "gemini-cli", "cline", "aider"] as const)(
     "is text in the command of %s",
     (client) => {
       const text = snippetOf(client).text({ ...access, model });
