@@ -49,7 +49,13 @@ afterAll(async () => {
 
 function respondEarly(exchange: Exchange, answer: () => Response): Promise<Response> {
   // The cast holds because nothing else of a generation is read.
-  const asking = { call: { exchange }, clientDialect: "chat", attempt: null } as unknown as GenerationCall;
+  const model = { id: "m" };
+  const asking = {
+    call: { exchange },
+    clientDialect: "chat",
+    model,
+    attempt: null,
+  } as unknown as GenerationCall;
   const running = Promise.withResolvers<Response>();
   const response = exchange.firstOf(running.promise);
   new EarlyStream(asking, 1, 0).check(10);

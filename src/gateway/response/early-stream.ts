@@ -128,7 +128,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
   }
 
   #sendHeartbeat(): void {
-    const { clientDialect: dialect, model } = this.#asking.generation;
+    const { clientDialect: dialect, model } = this.#asking;
     this.#write(clientDialect(dialect).heartbeat(false, 0, model.id));
   }
 
