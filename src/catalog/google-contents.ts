@@ -56,7 +56,7 @@ export function mediumBlock(medium: JsonObject): JsonObject {
   const type = blockTypeOf(mediaType);
   const url = medium["fileUri"] ?? medium["file_uri"] ?? null;
   const { data = null } = medium;
-  if (url !== null) return { type: type === "input_audio" ? "video" : type, source: { type: "url", url } };
+  if (url !== null) return { type, source: { type: "url", url } };
   if (type === "input_audio") return { type, input_audio: { data } };
   const text = textType.test(mediaType) && typeof data === "string" ? Buffer.from(data, "base64") : null;
   if (text !== null && isPlainText(text.toString("latin1", 0, sniffedBytes)))
@@ -84,5 +84,5 @@ const textType = /^(?:text\/|application\/(?:json|xml|yaml))/;
 function blockTypeOf(mediaType: string): "image" | "document" | "input_audio" | "video" {
   if (mediaType.startsWith("image/")) return "image";
   if (mediaType.startsWith("audio/")) return "input_audio";
-  return mediaType === "application/pdf" || textType.test(mediaType) ? "document" : "video";
+  return mediaType === "application/pdf" ? "document" : "video";
 }

@@ -11,7 +11,7 @@ const incidental: ReadonlySet<string> = new Set([
 export const turnFields: readonly string[] = [
   ...new Set(clientDialects.map(({ fieldNames }) => fieldNames.turns)),
 ];
-const systemFields: readonly string[] = clientDialects.flatMap(({ systemField }) => systemField ?? []);
+const systemFields: readonly string[] = clientDialects.flatMap((dialect) => dialect.systemFields);
 
 function firstOf(body: JsonObject, fields: readonly string[]): Json | undefined {
   for (const field of fields) if (body[field] != null) return body[field];

@@ -52,7 +52,7 @@ describe("a request of Google's form", () => {
   test("has images that cost no more than images do, wherever media can be", () => {
     for (const body of [
       said(image),
-      said({ inline_data: { mime_type: "image/jpeg", data: png } }),
+      said({ inline_data: { mime_type: "IMAGE/JPEG", data: png } }),
       said({ fileData: { mimeType: "image/png", fileUri: "https://example.com/a.png" } }),
       said({ functionResponse: { name: "f", response: {}, parts: [image] } }),
       { contents: { parts: image } },
@@ -63,6 +63,15 @@ describe("a request of Google's form", () => {
       expect(countOf(body)).toBeWithin(1600, 1640);
     }
     expect(estimated(said(image, image)).atMost).toBeWithin(9600, 9900);
+  });
+
+  test("has more input with every function", () => {
+    const tools = (count: number) => ({
+      contents: [],
+      tools: [{ functionDeclarations: Array.from({ length: count }, () => ({ name: "x" })) }],
+    });
+    expect(estimated(tools(50)).tokens - estimated(tools(1)).tokens).toBeWithin(49 * 12, 49 * 25);
+    expect(countOf(tools(50)) - countOf(tools(1))).toBeGreaterThan(49 * 10);
   });
 
   test("has audio by its length", () => {

@@ -67,6 +67,14 @@ describe("how a conversation begins", () => {
       },
     ],
     ["input that is one text", { instructions: "Be brief.", input: "Who?" }],
+    [
+      "Google's contents, and a role that is left out",
+      { systemInstruction: { parts: [{ text: "Be brief." }] }, contents: [{ parts: [{ text: "Who?" }] }] },
+    ],
+    [
+      "Google's other spelling, without lists",
+      { system_instruction: { parts: { text: "Be brief." } }, contents: { parts: { text: "Who?" } } },
+    ],
   ];
   for (const [what, body] of same)
     test(`is the same with ${what}`, () => expect(openingHash(body)).toBe(base));

@@ -74,7 +74,7 @@ const client: ClientDialect = {
   callLimit: "tool",
   requestFields,
   bodyNames,
-  systemField: "system",
+  systemFields: ["system"],
   fieldNames: {
     ...sharedNames,
     turns: "messages",

@@ -41,8 +41,8 @@ export interface ClientDialect {
   readonly requestFields: FieldDecisions;
   /** The names in a request that the gateway has to know. */
   readonly bodyNames: BodyNames;
-  /** The field that has the instructions; null if they are a part of the conversation. */
-  readonly systemField: string | null;
+  /** The names of the field that has the instructions; none if they are a part of the conversation. */
+  readonly systemFields: readonly string[];
   /** Stored items that a request refers to from within its conversation; absent if none can be. */
   storedReferences?(body: JsonObject): readonly StoredReference[];
   /** This dialect's names for what a translation may have to drop. */

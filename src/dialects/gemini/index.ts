@@ -100,7 +100,7 @@ const client: ClientDialect = {
   callLimit: null,
   requestFields,
   bodyNames,
-  systemField: "systemInstruction",
+  systemFields: ["systemInstruction", "system_instruction"],
   fieldNames: {
     turns: "contents",
     effort: "generationConfig.thinkingConfig",

@@ -47,7 +47,7 @@ const client: ClientDialect = {
   callLimit: null,
   requestFields,
   bodyNames,
-  systemField: null,
+  systemFields: [],
   fieldNames: {
     ...sharedNames,
     turns: "messages",

@@ -60,7 +60,7 @@ const client: ClientDialect = {
   itemsField: "input",
   requestFields,
   bodyNames,
-  systemField: "instructions",
+  systemFields: ["instructions"],
   storedReferences,
   fieldNames: {
     ...sharedNames,
