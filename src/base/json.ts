@@ -23,9 +23,10 @@ const deepest = 256;
 
 /**
  * `JSON.parse` accepts any depth, but stringifying such a value takes seconds and then fails. `text` is what the value
- * was parsed from: every level takes an opening bracket, and counting those is cheaper than visiting the value.
+ * was parsed from: every level takes two brackets, and counting the opening ones is cheaper than visiting the value.
  */
 export function nestsTooDeeply(value: unknown, text: string): boolean {
+  if (text.length <= 2 * deepest) return false;
   return hasMoreThan(deepest, "{", "[", text) && isDeeperThan(deepest, value);
 }
 
