@@ -25,6 +25,11 @@ export class Gate {
     return this.#inside;
   }
 
+  /** Whether more than half of its slots are taken. */
+  get isHalfTaken(): boolean {
+    return this.#inside > this.#options.limit / 2;
+  }
+
   get waiting(): number {
     return this.#queue.length;
   }

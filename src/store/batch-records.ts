@@ -94,6 +94,7 @@ export interface ClaimedLine extends BatchLine {
   readonly batchId: string;
   /** The process that runs it. What a process does that has lost it to another has no effect. */
   readonly node: number;
+  readonly model: string | null;
   /** How many processes have ended while they ran it. */
   readonly crashes: number;
   /** How many of its runs have reached a provider. */
@@ -181,8 +182,8 @@ export interface LineRecords {
   charged(batchId: string, no: number): Promise<ChargedResponse | null>;
   /** Null if a part of it is missing. */
   whole(body: LongBody): Promise<Uint8Array | null>;
-  /** The first line that is due, for this process to run; null if none is. */
-  claim(batchId: string, node: number, nowMs: number): Promise<ClaimedLine | null>;
+  /** The first line that is due, and calls none of these models, for this process to run; null if none is. */
+  claim(batchId: string, node: number, nowMs: number, except: readonly string[]): Promise<ClaimedLine | null>;
   /** The line runs again. */
   requeue(line: OwnedLine, dueAtMs: number, hasReached: boolean): Promise<void>;
   /** Its result. The last one ends the batch. False if another process has the line. */

@@ -48,6 +48,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     provider: (name) => directory.provider(name),
     hasCredential: (provider, id) => directory.hasCredential(provider, id),
     health: () => healthOf(directory.states(), clock.monotonicMs()),
+    crowdedModels: () => directory.crowdedModels(),
   };
   directories.set(upstream, directory);
   return upstream;

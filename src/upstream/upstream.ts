@@ -156,6 +156,8 @@ export interface Upstream {
   /** Whether the provider still has the credential of this id. */
   hasCredential(provider: string, id: string): boolean;
   health(): DeploymentHealth[];
+  /** Ids of models that have more than half of `max_concurrent` in flight at each of their deployments. */
+  crowdedModels(): readonly string[];
 }
 
 /** The health of a provider's model, for operators. */

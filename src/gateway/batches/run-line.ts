@@ -23,19 +23,20 @@ export type LineOutcome =
   | { readonly kind: "ended"; readonly end: LineEnd }
   /** Its provider runs it. */
   | { readonly kind: "left" }
-  /** It runs again. `cause`: the provider, or the gateway, has too much to do, or the provider has failed. */
+  /** It runs again. `cause`: the provider, or the gateway, has too much to do; the provider has failed; or the key must wait for tokens. */
   | {
       readonly kind: "again";
       readonly afterMs: number | null;
       readonly hasReached: boolean;
-      readonly cause: "busy" | "failed" | null;
+      readonly cause: "busy" | "failed" | "limit" | null;
     }
   /** The batch waits for this limit, which may reset then. */
   | {
       readonly kind: "wait";
       readonly waitsFor: string;
       readonly retryMs: number;
-      readonly resetsAtMs: number | null;
+      /** Null if that is not known. */
+      readonly resetsInMs: number | null;
     };
 
 export interface LineServing {
@@ -101,12 +102,14 @@ async function outcomeOf(
   if (exchange.endedBy !== null || !isKeyActive) {
     return { kind: "again", afterMs: 0, hasReached: false, cause: null };
   }
-  const waiting = error && waitOf(error, gateway.clock.wallMs());
+  const waiting = error && waitOf(error);
   if (waiting !== null) return waiting;
   const hasReached = attempts.count > 0;
   const afterMs = error?.retryAfterSeconds === undefined ? null : error.retryAfterSeconds * 1000;
-  if (error !== null && busyCodes.has(error.code))
-    return { kind: "again", afterMs, hasReached: false, cause: "busy" };
+  if (error !== null && busyCodes.has(error.code)) {
+    const isOwnLimit = error.code === "rate_limit_exceeded" && !hasReached;
+    return { kind: "again", afterMs, hasReached: false, cause: isOwnLimit ? "limit" : "busy" };
+  }
   if (error !== null && brokenCodes.has(error.code) && line.tries + 1 < maxTries) {
     return { kind: "again", afterMs, hasReached, cause: "failed" };
   }
@@ -130,16 +133,16 @@ const brokenCodes: ReadonlySet<ErrorCode> = new Set([
 /** How soon a batch without money looks again, if nothing wakes it. */
 const fundsRetryMs = 60_000;
 
-function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError, nowMs: number): LineOutcome | null {
+function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError): LineOutcome | null {
   const waitsFor = denied?.bound ?? "balance";
   const retryMs = Math.min(retryAfterSeconds * 1000, fundsRetryMs);
   switch (code) {
     case "insufficient_credit":
-      return { kind: "wait", waitsFor, retryMs: fundsRetryMs, resetsAtMs: null };
+      return { kind: "wait", waitsFor, retryMs: fundsRetryMs, resetsInMs: null };
     case "balance_temporarily_reserved":
-      return { kind: "wait", waitsFor, retryMs, resetsAtMs: null };
+      return { kind: "wait", waitsFor, retryMs, resetsInMs: null };
     case "limit_reached":
-      return { kind: "wait", waitsFor, retryMs, resetsAtMs: nowMs + retryAfterSeconds * 1000 };
+      return { kind: "wait", waitsFor, retryMs, resetsInMs: retryAfterSeconds * 1000 };
     default:
       return null;
   }

@@ -1,24 +1,18 @@
-import { msPerDay } from "../../base/clock.ts";
-import { newId } from "../../base/id.ts";
 import { modeOrigins } from "../../base/key-attributes.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
-import {
-  type BatchEnd,
-  type BatchRecord,
-  type ClaimedLine,
-  type KeyRecord,
-  StoreError,
-} from "../../store/store.ts";
+import { type BatchRecord, type ClaimedLine, StoreError } from "../../store/store.ts";
 import { Outbox } from "./at-provider/outbox.ts";
 import { ProviderPoller } from "./at-provider/poller.ts";
 import { ReturnedLines } from "./at-provider/returned-lines.ts";
+import { BatchEnds } from "./batch-ends.ts";
 import { readRequestOf } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
 import { OpenBatch } from "./open-batch.ts";
 import { type LineOutcome, type LineServing, runLine } from "./run-line.ts";
+import { type Throttle, Throttles } from "./throttle.ts";
 
-/** While there are batches, the store is read this often; interactive calls that have to wait are looked for more often. */
-const [tickMs, crowdedMs] = [1000, 50];
+/** While there are batches, the store is read this often; what keeps lines from starting is looked for more often. */
+const [tickMs, heldBackMs, crowdedMs] = [1000, 250, 50];
 /** A store that cannot be written to is tried again. */
 const retryMs = 500;
 
@@ -31,6 +25,7 @@ export class BatchScheduler {
   readonly #onError: (error: unknown) => void;
   readonly #outbox: Outbox;
   readonly #poller: ProviderPoller;
+  readonly #ends: BatchEnds;
   /** Oldest first. */
   #open = new Map<string, OpenBatch>();
   /** Keys whose files and results take all of their bytes. */
@@ -38,6 +33,9 @@ export class BatchScheduler {
   /** When a line of the key was started last, as a number that grows. */
   readonly #servedAt = new Map<string, number>();
   #served = 0;
+  readonly #throttles = new Throttles();
+  /** Both clocks at the start. A line is due by the wall clock as it would have moved since. */
+  readonly #start: { readonly wallMs: number; readonly monotonicMs: number };
   /** By the names of lines. */
   readonly #running = new Map<string, { readonly keyId: string; readonly end: Promise<void> }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -50,14 +48,39 @@ export class BatchScheduler {
     this.#serving = serving;
     this.#onError = onError;
     const { gateway } = serving;
+    this.#ends = new BatchEnds(gateway);
+    this.#start = this.#moment;
     const lines = new ReturnedLines({
       gateway,
       run: (batch, line, returned) => runLine(serving, batch, line, { returned }),
-      take: (batch, line, outcome) => this.#persistently(() => this.#take(batch, line, outcome)),
+      take: (batch, line, outcome) => {
+        const run = { ...outcome, wakes: batch.wakes, throttle: this.#throttleOf(line) };
+        return this.#persistently(() => this.#take(batch, line, run));
+      },
       track: (batch, line, work) => this.#track(batch, line.no, work),
+      slowDown: (place) => this.#throttles.at(place).slowDown(this.#nowMs, null),
     });
     this.#outbox = new Outbox({ gateway, onError, giveUp: (...given) => lines.giveUp(...given) });
     this.#poller = new ProviderPoller({ gateway, lines, onError });
+  }
+
+  get #moment() {
+    const { clock } = this.#serving.gateway;
+    return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+  }
+
+  get #nowMs(): number {
+    return this.#serving.gateway.clock.monotonicMs();
+  }
+
+  /** For lines: this long after now. */
+  #dueMs(afterMs = 0): number {
+    const { wallMs, monotonicMs } = this.#start;
+    return Math.ceil(wallMs + this.#nowMs - monotonicMs + afterMs);
+  }
+
+  #throttleOf({ model }: ClaimedLine): Throttle {
+    return this.#throttles.of(this.#serving.gateway.configured, model);
   }
 
   /** How many lines run. */
@@ -67,7 +90,7 @@ export class BatchScheduler {
 
   /** Something has changed: batches, credit or keys. */
   wake(): void {
-    for (const batch of this.#open.values()) if (batch.shown.waitsFor !== null) batch.notBeforeMs = 0;
+    for (const batch of this.#open.values()) batch.wake();
     this.#mustRead = true;
     this.#proceed();
   }
@@ -99,7 +122,11 @@ export class BatchScheduler {
       try {
         if (this.#mustRead) await this.#read();
         this.#poller.poll(this.#open.values());
-        for (const batch of this.#open.values()) await this.#endIfDue(batch);
+        for (const batch of this.#open.values()) {
+          const end = await this.#ends.endIfDue(batch, this.#full.has(batch.keyId));
+          if (end === "ended") this.#open.delete(batch.id);
+          else if (end === "cancelled") this.#mustRead = this.#isWoken = true;
+        }
         await this.#fill();
       } finally {
         this.#sleep();
@@ -109,13 +136,15 @@ export class BatchScheduler {
 
   #sleep(): void {
     if (this.#open.size === 0 || this.#isStopped) return;
-    const { configured } = this.#serving.gateway;
+    const { providerPollMs } = this.#serving.gateway.configured.settings.batches;
+    const isHeldBack = [...this.#open.values()].some((batch) => batch.isHeldBack);
+    const soonMs = Math.min(isHeldBack ? heldBackMs : tickMs, providerPollMs);
     this.#timer ??= setTimeout(
       () => {
         this.#mustRead = !this.#isCrowded;
         this.#proceed();
       },
-      this.#isCrowded ? crowdedMs : Math.min(tickMs, configured.settings.batches.providerPollMs),
+      this.#isCrowded ? crowdedMs : soonMs,
     );
     this.#timer.unref();
   }
@@ -152,60 +181,8 @@ export class BatchScheduler {
     const origin = modeOrigins[keys.byId(shown.keyId)?.mode ?? "credit"];
     const { encryptionKey: key } = configured.settings.responses;
     const input = new InputReader({ records: batches.store.uploads, key }, shown.fileId);
-    return new OpenBatch(shown, origin + shown.endpoint, readRequestOf(shown, key), input);
-  }
-
-  /** Ends a batch that was cancelled, has expired, or has waited too long. What runs of it ends before. */
-  async #endIfDue(batch: OpenBatch): Promise<void> {
-    const { keys, clock, batches } = this.#serving.gateway;
-    const { shown, id, keyId } = batch;
-    const nowMs = clock.wallMs();
-    const key = keys.byId(keyId);
-    if ((key === null || key.status === "revoked") && shown.status !== "cancelling") {
-      await batches.store.batches.cancel(keyId, id, Math.floor(nowMs));
-      this.#mustRead = this.#isWoken = true;
-      return;
-    }
-    if (batch.running > 0) return;
-    const { finish } = batches.store.batches;
-    const end = this.#batchEnd(batch);
-    const hasEnded =
-      shown.status === "cancelling"
-        ? await finish(id, "cancelled", "batch_cancelled", end)
-        : shown.expiresAtMs <= nowMs
-          ? await finish(id, "expired", "batch_expired", end)
-          : this.#hasWaitedLong(batch, nowMs) && (await finish(id, "completed", "insufficient_credit", end));
-    if (hasEnded) this.#open.delete(id);
-    else if (key !== null) await this.#noteWait(batch, key, nowMs);
-  }
-
-  #hasWaitedLong({ shown, resetsAtMs }: OpenBatch, nowMs: number): boolean {
-    const { waitForFundsMs } = this.#serving.gateway.configured.settings.batches;
-    if (shown.waitsSinceMs === null || shown.waitsFor === "key" || shown.isPaused) return false;
-    if (resetsAtMs !== null && resetsAtMs < shown.expiresAtMs) return false;
-    return nowMs - shown.waitsSinceMs >= waitForFundsMs;
-  }
-
-  /** A key that cannot be used, or has no room, keeps its batches waiting. */
-  async #noteWait(batch: OpenBatch, key: KeyRecord, nowMs: number): Promise<void> {
-    const isActive = effectiveStatus(key, nowMs) === "active";
-    const waitsFor = isActive ? (this.#full.has(key.id) ? "storage" : null) : "key";
-    if (waitsFor !== null && batch.shown.waitsFor !== waitsFor) await this.#wait(batch, waitsFor);
-  }
-
-  async #wait(batch: OpenBatch, waitsFor: string): Promise<void> {
-    const { clock, batches } = this.#serving.gateway;
-    const nowMs = Math.floor(clock.wallMs());
-    await batches.store.batches.wait(batch.id, waitsFor, nowMs);
-    batch.shown = { ...batch.shown, waitsFor, waitsSinceMs: batch.shown.waitsSinceMs ?? nowMs };
-  }
-
-  #batchEnd({ request: { outputMs } }: OpenBatch): BatchEnd {
-    const { clock, configured } = this.#serving.gateway;
-    const atMs = Math.floor(clock.wallMs());
-    const keptUntilMs = atMs + configured.settings.batches.resultDays * msPerDay;
-    const outputUntilMs = Math.min(keptUntilMs, atMs + (outputMs ?? Number.POSITIVE_INFINITY));
-    return { atMs, keptUntilMs, outputUntilMs, outputFileId: newId("file-"), errorFileId: newId("file-") };
+    const parts = { path: origin + shown.endpoint, request: readRequestOf(shown, key), input };
+    return new OpenBatch(shown, parts, this.#moment);
   }
 
   /** Interactive calls come first. */
@@ -215,23 +192,42 @@ export class BatchScheduler {
 
   async #fill(): Promise<void> {
     const { gateway } = this.#serving;
-    const { batches, clock, ongoing } = gateway;
+    const { batches, ongoing } = gateway;
     const { settings } = gateway.configured;
     while (this.#running.size < settings.batches.concurrency && !this.#isStopped) {
       if (ongoing.isDraining || this.#isCrowded || gateway.storeProblem() !== null) return;
       const batch = settings.routes.batches ? this.#next() : null;
       if (batch === null) return;
-      const nowMs = Math.floor(clock.wallMs());
-      const line = await batches.store.batches.claim(batch.id, batches.node, nowMs);
-      if (line === null) batch.notBeforeMs = nowMs + tickMs;
-      else this.#start(batch, line);
+      const busy = this.#busyModels();
+      const line = await batches.store.batches.claim(batch.id, batches.node, this.#dueMs(), busy);
+      batch.isHeldBack = line === null && busy.length > 0;
+      if (line === null) batch.notBeforeMs = this.#nowMs + (batch.isHeldBack ? heldBackMs : tickMs);
+      else await this.#startIn(batch, line);
+    }
+  }
+
+  /** Models whose deployments are too busy for lines: with lines, or with interactive calls. */
+  #busyModels(): string[] {
+    const { upstream } = this.#serving.gateway.configured;
+    return [...this.#throttles.waiting(this.#nowMs), ...upstream.crowdedModels()];
+  }
+
+  async #startIn(batch: OpenBatch, line: ClaimedLine): Promise<void> {
+    const { batches } = this.#serving.gateway;
+    const throttle = this.#throttleOf(line);
+    if (throttle.hasRoom(this.#nowMs)) this.#begin(batch, line, throttle);
+    else {
+      // From now on it is known that lines of this model have to wait.
+      await batches.store.batches.requeue(line, this.#dueMs(heldBackMs), false);
+      if (line.model === null) batch.notBeforeMs = this.#nowMs + heldBackMs;
     }
   }
 
   /** The oldest batch that can go on, of the key that has waited longest. */
   #next(): OpenBatch | null {
     const { keys, clock, configured } = this.#serving.gateway;
-    const nowMs = clock.wallMs();
+    const { concurrencyPerKey } = configured.settings.batches;
+    const nowMs = this.#nowMs;
     let next: OpenBatch | null = null;
     let nextServed = Number.POSITIVE_INFINITY;
     const seen = new Set<string>();
@@ -239,11 +235,11 @@ export class BatchScheduler {
       const { keyId, shown } = batch;
       const served = this.#servedAt.get(keyId) ?? 0;
       if (seen.has(keyId) || served >= nextServed) continue;
-      const isRunning = shown.status === "in_progress" && !shown.isPaused && shown.expiresAtMs > nowMs;
-      if (!isRunning || !batch.hasRoom(nowMs)) continue;
+      const isRunning = shown.status === "in_progress" && !shown.isPaused && batch.expiresAtMs > nowMs;
+      if (!isRunning || nowMs < batch.notBeforeMs) continue;
       const key = keys.byId(keyId);
-      const canRun = key !== null && effectiveStatus(key, nowMs) === "active" && !this.#full.has(keyId);
-      if (!canRun || this.#runningOf(keyId) >= linesOf(key, configured.settings.batches.concurrencyPerKey)) {
+      const isActive = key !== null && effectiveStatus(key, clock.wallMs()) === "active";
+      if (!isActive || this.#full.has(keyId) || this.#runningOf(keyId) >= concurrencyPerKey) {
         seen.add(keyId);
         continue;
       }
@@ -260,10 +256,16 @@ export class BatchScheduler {
     return running;
   }
 
-  #start(batch: OpenBatch, line: ClaimedLine): void {
+  #begin(batch: OpenBatch, line: ClaimedLine, throttle: Throttle): void {
     this.#served += 1;
     this.#servedAt.set(batch.keyId, this.#served);
-    void this.#track(batch, line.no, () => this.#run(batch, line));
+    throttle.running += 1;
+    const run = this.#run.bind(this, batch, line, throttle);
+    void this.#track(batch, line.no, () =>
+      run().finally(() => {
+        throttle.running -= 1;
+      }),
+    );
   }
 
   #track(batch: OpenBatch, no: number, work: () => Promise<void>): Promise<void> {
@@ -274,13 +276,15 @@ export class BatchScheduler {
       .finally(() => {
         batch.running -= 1;
         this.#running.delete(name);
+        for (const each of this.#open.values()) if (each.isHeldBack) each.notBeforeMs = 0;
         if (!this.#isStopped) this.#proceed();
       });
     this.#running.set(name, { keyId: batch.keyId, end });
     return end;
   }
 
-  async #run(batch: OpenBatch, line: ClaimedLine): Promise<void> {
+  async #run(batch: OpenBatch, line: ClaimedLine, throttle: Throttle): Promise<void> {
+    const { wakes } = batch;
     // What failed at a provider's own batch is run here.
     const provider = line.tries === 0 ? { sender: this.#outbox.sender(batch, line) } : {};
     const running = runLine(this.#serving, batch, line, provider);
@@ -288,34 +292,38 @@ export class BatchScheduler {
       this.#onError(error);
       return { kind: "again", afterMs: null, hasReached: true, cause: "busy" };
     });
-    await this.#persistently(() => this.#take(batch, line, outcome));
+    await this.#persistently(() => this.#take(batch, line, { ...outcome, wakes, throttle }));
   }
 
-  async #take(batch: OpenBatch, line: ClaimedLine, outcome: LineOutcome): Promise<void> {
-    const { batches, clock } = this.#serving.gateway;
+  async #take(batch: OpenBatch, line: ClaimedLine, run: Run): Promise<void> {
+    const { batches } = this.#serving.gateway;
     const { store } = batches;
-    const nowMs = Math.floor(clock.wallMs());
-    if (outcome.kind === "left") return;
-    if (outcome.kind === "ended") {
-      const isTaken = await store.batches.endLine(line, outcome.end, this.#batchEnd(batch));
-      if (isTaken) batches.counts[outcome.end.status === 200 ? "completed" : "failed"] += 1;
-      if (outcome.end.status < 500) batch.succeeded();
+    const { throttle, wakes } = run;
+    if (run.kind === "left") return;
+    if (run.kind === "ended") {
+      const isTaken = await store.batches.endLine(line, run.end, this.#ends.endOf(batch));
+      if (isTaken) batches.counts[run.end.status === 200 ? "completed" : "failed"] += 1;
+      if (run.end.status < 500) throttle.succeeded();
       // What it had reserved is free again.
-      if (batch.shown.waitsFor !== null) batch.notBeforeMs = 0;
+      if (batch.waiting !== null) batch.notBeforeMs = 0;
+      batch.wakes += 1;
+      batch.waiting = null;
       batch.shown = { ...batch.shown, waitsFor: null, waitsSinceMs: null };
       // It may have been the last one.
       if (batch.running === 1) this.#mustRead = true;
       return;
     }
-    if (outcome.kind === "wait") {
-      await store.batches.requeue(line, nowMs, false);
-      batch.notBeforeMs = nowMs + outcome.retryMs;
-      batch.resetsAtMs = outcome.resetsAtMs;
-      if (batch.shown.waitsFor !== outcome.waitsFor) await this.#wait(batch, outcome.waitsFor);
+    if (run.kind === "wait") {
+      await store.batches.requeue(line, this.#dueMs(), false);
+      batch.resetsAtMs = run.resetsInMs === null ? null : this.#nowMs + run.resetsInMs;
+      await this.#ends.wait(batch, run.waitsFor);
+      // What was denied before a top-up may be affordable since.
+      if (batch.wakes === wakes) batch.notBeforeMs = this.#nowMs + run.retryMs;
       return;
     }
-    const pauseMs = pauseOf(batch, line, outcome, nowMs);
-    await store.batches.requeue(line, Math.ceil(nowMs + pauseMs), outcome.hasReached);
+    const pauseMs = throttle.pauseAfter(run, line.tries, this.#nowMs);
+    if (run.cause === "limit") batch.notBeforeMs = this.#nowMs + pauseMs;
+    await store.batches.requeue(line, this.#dueMs(pauseMs), run.hasReached);
   }
 
   async #persistently(work: () => Promise<void>): Promise<void> {
@@ -331,17 +339,5 @@ export class BatchScheduler {
   }
 }
 
-function pauseOf(
-  batch: OpenBatch,
-  { tries }: ClaimedLine,
-  { cause, afterMs }: Extract<LineOutcome, { readonly kind: "again" }>,
-  nowMs: number,
-): number {
-  if (cause === null) return afterMs ?? 0;
-  return cause === "busy" ? batch.slowDown(nowMs, afterMs) : batch.failed(nowMs, afterMs, tries);
-}
-
-/** Lines take at most half of what the key may have in flight. */
-function linesOf({ maxConcurrent }: KeyRecord, perKey: number): number {
-  return maxConcurrent === null ? perKey : Math.min(perKey, Math.max(1, Math.floor(maxConcurrent / 2)));
-}
+/** A run, with what was true when it began. */
+type Run = LineOutcome & { readonly wakes: number; readonly throttle: Throttle };

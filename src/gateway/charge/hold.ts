@@ -157,8 +157,8 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
     requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
-    // A provider may have thousands of such lines.
-    isInFlight: exchange.call.line === undefined || model.batch !== "native",
+    // Lines have limits of their own.
+    isInFlight: exchange.call.line === undefined,
   };
 }
 

@@ -68,7 +68,7 @@ export class Ongoing {
   tryEnter(exchange: Exchange, keyId: string): boolean {
     this.#rejectWhenOverloaded(exchange);
     if (!this.#all.tryEnter()) return false;
-    if (!this.#perKey.tryEnter(keyId)) {
+    if (isCounted(exchange) && !this.#perKey.tryEnter(keyId)) {
       this.#all.leave();
       return false;
     }
@@ -87,7 +87,7 @@ export class Ongoing {
     const { signal } = exchange;
     if (!(await this.#all.enter(signal)))
       throw exchange.endedBy ?? busy("The gateway is at its limit of concurrent requests.");
-    if (!(await this.#perKey.enter(keyId, signal))) {
+    if (isCounted(exchange) && !(await this.#perKey.enter(keyId, signal))) {
       this.#all.leave();
       throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
     }
@@ -137,7 +137,7 @@ export class Ongoing {
   leave(exchange: Exchange, keyId: string): void {
     if (!this.#exchanges.delete(exchange)) return;
     this.#all.leave();
-    this.#perKey.leave(keyId);
+    if (isCounted(exchange)) this.#perKey.leave(keyId);
     this.#notifyIfEmpty();
   }
 
@@ -197,6 +197,11 @@ export class Ongoing {
   #notifyIfEmpty(): void {
     if (this.isEmpty) this.#whenEmpty?.();
   }
+}
+
+/** Lines of batches have limits of their own. */
+function isCounted({ call }: Exchange): boolean {
+  return call.line === undefined;
 }
 
 function busy(message: string): GatewayError {

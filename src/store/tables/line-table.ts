@@ -53,7 +53,7 @@ export function storedLines(
 
     whole: (body) => wholeBody(read, body),
 
-    claim: (batchId, node, nowMs) => changeTogether(() => claimed(batchId, node, nowMs)),
+    claim: (batchId, node, nowMs, except) => changeTogether(() => claimed(batchId, node, nowMs, except)),
 
     async requeue({ batchId, no, node }, dueAtMs, hasReached) {
       await change(
@@ -119,8 +119,16 @@ function resultOf({ recordingId, parts, body, ...row }: ResultRow): LineResult {
 /** A condition over `batch_lines`: a process runs it. */
 export const isOwned = `batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = $2::int8 AND node_no = $3::int8 AND state = 1`;
 
+/** No line is put off for so long. */
+const clockWasWrongMs = 600_000;
+
 /** The batch's row is locked first, so that no line starts once a cancellation was answered. */
-function* claimed(batchId: string, node: number, nowMs: number): Work<ClaimedLine | null> {
+function* claimed(
+  batchId: string,
+  node: number,
+  nowMs: number,
+  except: readonly string[],
+): Work<ClaimedLine | null> {
   const [batch] = yield* query<{ no: number }>(
     `SELECT no::float8 AS no FROM batches WHERE id = $1::text AND status = 'in_progress' AND is_paused = 0 FOR NO KEY UPDATE`,
     [batchId],
@@ -128,9 +136,11 @@ function* claimed(batchId: string, node: number, nowMs: number): Work<ClaimedLin
   if (batch === undefined) return null;
   const [line] = yield* query<Omit<ClaimedLine, "batchId" | "node">>(
     `UPDATE batch_lines SET state = 1, node_no = $2::int8, hold_id = NULL WHERE batch_no = $1::int8 AND no =
-      (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0 AND due_at_ms <= $3::int8 ORDER BY no LIMIT 1)
-    RETURNING no::float8 AS no, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
-    [batch.no, node, nowMs],
+      (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0
+        AND (due_at_ms <= $3::int8 OR due_at_ms > $3::int8 + ${clockWasWrongMs})
+        AND (model IS NULL OR NOT (model = ANY ($4::text[]))) ORDER BY no LIMIT 1)
+    RETURNING no::float8 AS no, model, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
+    [batch.no, node, nowMs, except],
   );
   return line === undefined ? null : { ...line, batchId, node };
 }

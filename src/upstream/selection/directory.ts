@@ -31,6 +31,8 @@ export class Directory {
   readonly #candidates = new Map<string, readonly Candidate[]>();
   /** Candidates of models without an entry, which clients name. Their health is not shown, and ends with them. */
   readonly #unlisted = new WeakMap<ModelSettings, readonly Candidate[]>();
+  /** Models with a limit at each of their deployments. */
+  readonly #limited: string[] = [];
   readonly #random: () => number;
   /** The directory of the previous configuration, while this one is built. */
   #before: Directory | null;
@@ -51,7 +53,11 @@ export class Directory {
         gate: gateFor(providerSettings.maxConcurrent),
       });
     }
-    for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));
+    for (const model of settings.models) {
+      const candidates = this.#candidatesOf(model);
+      this.#candidates.set(model.id, candidates);
+      if (candidates.every((each) => gatesOf(each).length > 0)) this.#limited.push(model.id);
+    }
     this.#before = null;
   }
 
@@ -76,6 +82,10 @@ export class Directory {
       .map(({ deployment }) => deployment)
       .filter(({ provider }) => inScope(scope, { provider: provider.settings.name }))
       .toSorted((one, other) => one.priority - other.priority);
+  }
+
+  crowdedModels(): readonly string[] {
+    return this.#limited.filter((id) => (this.#candidates.get(id) ?? []).every(isCrowded));
   }
 
   hasCredential(provider: string, id: string): boolean {
@@ -156,6 +166,14 @@ export class Directory {
       waitingForCoolDown: 0,
     }));
   }
+}
+
+function gatesOf({ gate, state: { providerState } }: Candidate): readonly Gate[] {
+  return [gate, providerState.gate].filter((each) => each !== null);
+}
+
+function isCrowded(candidate: Candidate): boolean {
+  return gatesOf(candidate).some((gate) => gate.isHalfTaken);
 }
 
 /** A concurrency slot at a deployment is one at its own gate and one at its provider's. Takes both or none. */

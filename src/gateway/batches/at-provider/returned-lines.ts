@@ -17,6 +17,8 @@ export interface ReturnedLinesOptions {
   take(batch: OpenBatch, line: ClaimedLine, outcome: LineOutcome): Promise<void>;
   /** A line counts as running until the work has ended. */
   track(batch: OpenBatch, line: Pick<ClaimedLine, "no">, work: () => Promise<void>): Promise<void>;
+  /** No line starts for a while that goes there: `provider/upstream_model`. */
+  slowDown(place: string): void;
 }
 
 /**
@@ -69,8 +71,8 @@ export class ReturnedLines {
 
   /** The provider has not accepted them. Those that it would never accept are run here. */
   async giveUp(batch: OpenBatch, record: ProviderBatch, error: BatchCallFailed): Promise<void> {
-    const { gateway } = this.#options;
-    if (error.isPassing) batch.slowDown(gateway.clock.wallMs(), null);
+    const { gateway, slowDown } = this.#options;
+    if (error.isPassing) slowDown(`${record.provider}/${record.upstreamModel}`);
     await this.runAgain(batch, record, !error.isPassing);
     await gateway.batches.store.providerBatches.over(record.id);
   }
