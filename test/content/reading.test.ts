@@ -146,6 +146,8 @@ test("an export has one object per line, by command and by API, and one line in 
   ]);
   const byApi = await (await api(`/content/export?key=${mine.id}`)).text();
   expect(byApi).toBe(stdout);
+  const byBatch = await sluice.cli("requests", "export", "--content", "--batch", "batch_none");
+  expect([byBatch.code, byBatch.stdout]).toEqual([0, ""]);
   const byUser = await sluice.cli("requests", "export", "--content", "--user", "eve");
   expect(byUser.stdout.trimEnd().split("\n")).toHaveLength(1);
   const detailsOf = async (action: string) =>

@@ -44,6 +44,7 @@ const exportQuery = Type.Object({
   code: Type.Optional(text("The error's code, such as `upstream_error`.")),
   user: Type.Optional(Type.String()),
   session: Type.Optional(Type.String()),
+  batch: Type.Optional(text("Only lines of this batch, by its id.")),
   tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
 });
 
@@ -111,10 +112,10 @@ export const contentRoutes: readonly AdminRoute[] = [
     { role: "admin", query: exportQuery, answers: contentExportView },
     async (call) => {
       const { deps, query } = call;
-      const { key: keyName, since, until, user, session, tag, ...rest } = query;
+      const { key: keyName, since, until, user, session, batch, tag, ...rest } = query;
       const nowMs = deps.clock.wallMs();
       const keyId = keyName === undefined ? undefined : (await findKey(deps, keyName)).id;
-      const labels = requestedLabels({ user, session, tag });
+      const labels = requestedLabels({ user, session, batch, tag });
       const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
       return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
     },
