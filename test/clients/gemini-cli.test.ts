@@ -46,27 +46,24 @@ suite("the real Gemini CLI", () => {
 
   afterAll(() => world.dispose());
 
-  test.each([["messages"], ["gemini"]] as const)(
-    "runs an errand with two calls at once, through several turns, on a provider of %s",
-    async (provider) => {
-      const secret = crypto.randomUUID();
-      const errand = errandFor(secret);
-      using workshop = new Workshop({ "first.txt": `first ${secret}` });
-      mkdirSync(join(workshop.home, ".gemini"));
-      writeFileSync(join(workshop.home, ".gemini", "settings.json"), JSON.stringify(settings));
-      world.provider.send(errand);
-      const { url, key, model } = world.access(provider);
-      const ask = ["--yolo", "--skip-trust", "--model", model, "--prompt", "Say what the file holds."];
-      const { code, stdout } = await runAgent([cli ?? "", ...ask], workshop, {
-        GOOGLE_GEMINI_BASE_URL: url,
-        GEMINI_API_KEY: key,
-      });
-      expect(world.provider.complaints).toEqual([]);
-      expect(stdout).toContain(errand.farewell);
-      expect(code).toBe(0);
-      expect(await workshop.read("answer.txt")).toBe(`"${secret}" 😀`);
-      expect(world.provider.steps).toEqual([0, 1, 2]);
-    },
-    120_000,
-  );
+  // One provider, and not each: it takes 4 s of CPU time, and the packages that it is made of are driven on all of them.
+  test("runs an errand with two calls at once, through several turns, and brings Claude's thinking back", async () => {
+    const secret = crypto.randomUUID();
+    const errand = errandFor(secret);
+    using workshop = new Workshop({ "first.txt": `first ${secret}` });
+    mkdirSync(join(workshop.home, ".gemini"));
+    writeFileSync(join(workshop.home, ".gemini", "settings.json"), JSON.stringify(settings));
+    world.provider.send(errand);
+    const { url, key, model } = world.access("messages");
+    const ask = ["--yolo", "--skip-trust", "--model", model, "--prompt", "Say what the file holds."];
+    const { code, stdout } = await runAgent([cli ?? "", ...ask], workshop, {
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: key,
+    });
+    expect(world.provider.complaints).toEqual([]);
+    expect(stdout).toContain(errand.farewell);
+    expect(code).toBe(0);
+    expect(await workshop.read("answer.txt")).toBe(`"${secret}" 😀`);
+    expect(world.provider.steps).toEqual([0, 1, 2]);
+  }, 120_000);
 });
