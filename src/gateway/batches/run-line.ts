@@ -97,9 +97,7 @@ async function outcomeOf(
     const found = await charged(gateway, batch, line, exchange);
     return found ?? { kind: "again", afterMs: 1000, hasReached: attempts.count > 0, cause: null };
   }
-  const key = gateway.keys.byId(batch.keyId);
-  const isKeyActive = key !== null && effectiveStatus(key, gateway.clock.wallMs()) === "active";
-  if (exchange.endedBy !== null || !isKeyActive) {
+  if (exchange.endedBy !== null || mayNotRun(gateway, batch, exchange)) {
     return { kind: "again", afterMs: 0, hasReached: false, cause: null };
   }
   const waiting = error && waitOf(error);
@@ -115,6 +113,14 @@ async function outcomeOf(
   }
   const body = await response.bytes();
   return uncharged(gateway, batch, line, { status: response.status, requestId: exchange.id, body });
+}
+
+/** Its key cannot be used now. What has run at a provider ends all the same: the key may never be active again. */
+function mayNotRun(gateway: Gateway, { keyId }: OpenBatch, { call: { line } }: Exchange): boolean {
+  const key = gateway.keys.byId(keyId);
+  const isActive = key !== null && effectiveStatus(key, gateway.clock.wallMs()) === "active";
+  if (isActive || line?.returned === undefined) return !isActive;
+  return line.returned.hold === null && key !== null && key.status !== "revoked";
 }
 
 /** The provider or the gateway has too much to do. */

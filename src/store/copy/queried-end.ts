@@ -26,9 +26,9 @@ export abstract class QueriedCopyEnd {
   }
 }
 
-/** Whether there are holds of requests that a gateway has not ended. */
+/** Whether there are holds of requests that a gateway has not ended. Those of lines at providers wait for their results, and are not copied. */
 export function* hasHolds(): Work<boolean> {
-  return (yield* query("SELECT id FROM holds LIMIT 1")).length > 0;
+  return (yield* query("SELECT id FROM holds WHERE is_parked = 0 LIMIT 1")).length > 0;
 }
 
 export function* isEmpty(): Work<boolean> {

@@ -77,8 +77,10 @@ export function messageBatches(settings: ProviderSettings, credential: Credentia
     async *results(id) {
       const use = await ready();
       const call = { method: "GET", path: `${pathOf(id)}/results` } as const;
-      for await (const line of readLines((receiver) => send(use, call, receiver), checkHead, lineLimits))
-        yield resultOf(line);
+      for await (const line of readLines((receiver) => send(use, call, receiver), checkHead, lineLimits)) {
+        const result = resultOf(line);
+        if (result !== null) yield result;
+      }
     },
   };
 }
@@ -155,12 +157,12 @@ function listedOf(body: JsonObject): ListedBatch {
   };
 }
 
-/** The provider's bytes of a message are kept as they are. */
-function resultOf(line: Buffer): ProviderResult {
+/** The provider's bytes of a message are kept as they are. Null for what cannot be read, so that other lines get their results. */
+function resultOf(line: Buffer): ProviderResult | null {
   const parsed = tryParse(line.toString());
   const result = isObject(parsed) && isObject(parsed["result"]) ? parsed["result"] : null;
   const id = isObject(parsed) ? nonEmpty(parsed["custom_id"]) : null;
-  if (id === null || result === null) throw new BatchCallFailed("A result cannot be read.", 200, false);
+  if (id === null || result === null) return null;
   switch (result["type"]) {
     case "succeeded":
       return { id, kind: "response", body: memberOf(memberOf(line, "result"), "message") };

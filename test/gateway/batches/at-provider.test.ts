@@ -286,6 +286,32 @@ describe.each(stores)("lines at a provider on %s", (store) => {
     expect(single()).toBe(0);
   });
 
+  test("keep their results when one of these cannot be read, or comes late", async () => {
+    batches.takesMs = 1500;
+    let reads = 0;
+    batches.arrange = (sent) => {
+      reads += 1;
+      return ["{no JSON", "[]", ...(reads === 1 ? sent.slice(0, -1) : sent)];
+    };
+    const ended = await client.untilEnded((await client.create(lines(4))).id);
+    expect(ended.request_counts.completed).toBe(4);
+    expect((await amounts()).toSorted()).toEqual([0, 1, 2, 3].map(costOf).toSorted());
+    expect(single()).toBe(0);
+  }, 60_000);
+
+  test("end although their key is revoked and their model is gone", async () => {
+    batches.takesMs = 100_000;
+    await client.create(lines(3));
+    await waitFor(() => batches.linesSent.length === 3, "the lines to be sent");
+    await world.reload((config) => config.replace('id = "claude-batch"', 'id = "claude-other"'));
+    await world.running.store.updateKey(caller.key.id, { status: "revoked" });
+    await world.gateway.catchUp();
+    for (const batch of batches.batches) batch.endsAtMs = Date.now();
+    await waitFor(async () => (await reserved()) === 0, "the holds to end");
+    await waitFor(async () => (await world.running.store.batches.open()).length === 0, "the batch to end");
+    await world.reload((config) => config);
+  });
+
   test("wait out a provider that is slow or fails", async () => {
     batches.takesMs = 500;
     let gets = 0;

@@ -25,6 +25,8 @@ export interface PollerOptions {
 /** Asks providers what became of their batches, and settles the lines of those that have ended. */
 export class ProviderPoller {
   readonly #options: PollerOptions;
+  /** How often results were read that had too few lines, by the ids of batches. */
+  readonly #readings = new Map<string, number>();
   /** Batches of providers that are not this gateway's. */
   readonly #foreign = new Set<string>();
   #polling: Promise<void> | null = null;
@@ -34,12 +36,13 @@ export class ProviderPoller {
     this.#options = options;
   }
 
-  /** Looks at what is due. Nothing of a batch that was copied: its lines may have been settled since. */
+  /** Looks at what is due. Nothing of a batch that was copied, before it is over: its lines may have been settled since. */
   poll(open: Iterable<OpenBatch>): void {
     const nowMs = this.#nowMs;
     const isDue = (batch: OpenBatch) => {
       const { providerDueMs, isPaused } = batch.shown;
-      return !isPaused && providerDueMs !== null && (providerDueMs <= nowMs || this.#mustHurry(batch));
+      if (providerDueMs === null || (isPaused && !this.#isOver(batch))) return false;
+      return providerDueMs <= nowMs || this.#mustHurry(batch);
     };
     const due = [...open].filter(isDue);
     if (due.length === 0 || this.#isStopped) return;
@@ -90,6 +93,8 @@ export class ProviderPoller {
   }
 
   async #look(batch: OpenBatch, record: ProviderBatch): Promise<void> {
+    // The gateway whose store was copied may still wait for the provider's batch.
+    if (batch.shown.isPaused) return await this.#runAgain(batch, record);
     const isTooOld = isOld(record, this.#nowMs);
     try {
       const api = this.#apiOf(record);
@@ -171,7 +176,9 @@ export class ProviderPoller {
     } finally {
       await Promise.all(settling);
     }
-    const isIncomplete = seen.size < count && record.looks < maxReadings;
+    const readings = (this.#readings.get(record.id) ?? 0) + 1;
+    const isIncomplete = seen.size < count && readings <= maxReadings;
+    if (isIncomplete) this.#readings.set(record.id, readings);
     if (!areAllSettled || isIncomplete) await this.#postpone(record, record.looks + 1);
     else await this.#runAgain(batch, record);
   }
@@ -179,6 +186,7 @@ export class ProviderPoller {
   /** Lines without a result. What a provider had and did not run is run here. */
   async #runAgain(batch: OpenBatch, record: ProviderBatch): Promise<void> {
     const { gateway, lines } = this.#options;
+    this.#readings.delete(record.id);
     gateway.batches.counts.interrupted += await lines.runAgain(batch, record, record.providerId !== null);
     if (!(await this.#store.over(record.id))) await this.#postpone(record, record.looks);
   }
