@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { BatchClient, chatLines, type ResultLine } from "../gateway/batches/batch-world.ts";
 import { cutAfter, hangUp } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -114,3 +116,38 @@ test("holds survive a kill and a stop, until the results come", async () => {
   await expectExact([id], 10);
   expect(batches.linesSent).toHaveLength(10);
 });
+
+test("what a restored backup held for lines at a provider is released by a cancellation, and nothing is cancelled there", async () => {
+  batches.takesMs = 600_000;
+  const { id } = await client().create(claudeLines(5));
+  await waitFor(() => batches.linesSent.length === 5, "the lines to be sent");
+  const copy = `${sluice.folder}/copy.db`;
+  expect((await sluice.cli("backup", copy)).code).toBe(0);
+  await sluice.stop();
+  expect((await sluice.cli("restore", copy, "--yes")).code).toBe(0);
+  await sluice.restart();
+  expect((await client().get(id)).sluice.state).toBe("paused");
+  await client().call("POST", `/batches/${id}/cancel`);
+  const ended = await client().untilEnded(id);
+  expect(ended).toMatchObject({ status: "cancelled", request_counts: { completed: 0, failed: 5 } });
+  expect((await sluice.cliJson<{ reserved: number }>("keys", "show", key.id)).reserved).toBe(0);
+  expect(batches.batches.map(({ cancelledAtMs }) => cancelledAtMs)).toEqual([null]);
+}, 60_000);
+
+test("a store is copied although lines are at a provider, and they are settled there", async () => {
+  batches.takesMs = 600_000;
+  const { id } = await client().create(claudeLines(5));
+  await waitFor(() => batches.linesSent.length === 5, "the lines to be sent");
+  await sluice.stop();
+  const file = `${sluice.folder}/export`;
+  const exported = await sluice.cli("store", "export", file, "--keep");
+  expect(exported.code, exported.stdout + exported.stderr).toBe(0);
+  renameSync(join(sluice.folder, "data"), join(sluice.folder, "former"));
+  const imported = await sluice.cli("store", "import", file);
+  expect(imported.code, imported.stdout + imported.stderr).toBe(0);
+  await sluice.restart();
+  expect((await sluice.cli("batches", "resume", id)).code).toBe(0);
+  for (const batch of batches.batches) batch.endsAtMs = Date.now();
+  await expectExact([id], 5);
+  expect(batches.linesSent).toHaveLength(5);
+}, 60_000);
