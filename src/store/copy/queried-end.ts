@@ -26,7 +26,7 @@ export abstract class QueriedCopyEnd {
   }
 }
 
-/** Whether there are holds of requests that a gateway has not ended. Those of lines at providers wait for their results, and are not copied. */
+/** Whether there are holds of requests that a gateway has not ended. A line at a provider keeps its own until its result comes; it is not copied. */
 export function* hasHolds(): Work<boolean> {
   return (yield* query("SELECT id FROM holds WHERE is_parked = 0 LIMIT 1")).length > 0;
 }
