@@ -30,8 +30,9 @@ export async function asList(exchange: Exchange, run: () => Promise<Response>): 
   return new Response(items.join(""), { status: response.status, headers });
 }
 
-/** A chunk that only names its response keeps a connection open, which white space does in a list. */
-const heartbeat = /^\{"modelVersion":"[^"]*"(?:,"responseId":"[^"]*")?\}$/;
+/** A chunk that adds nothing keeps a connection open, which white space does in a list. */
+const heartbeat =
+  /^\{"candidates":\[\{"content":\{"parts":\[\{"text":""\}\],"role":"model"\},"index":0\}\],"modelVersion":"[^"]*"(?:,"responseId":"[^"]*")?\}$/;
 
 class ListController implements DirectController {
   readonly #controller: DirectController;
