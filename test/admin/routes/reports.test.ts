@@ -270,6 +270,12 @@ test("the routes that clients call are told with the mode and the dialect of eac
     "responses token_budget /token/v1/responses",
     "messages credit /v1/messages",
     "messages token_budget /token/v1/messages",
+    "gemini credit /v1beta/*",
+    "gemini token_budget /token/v1beta/*",
+    "gemini credit /v1alpha/*",
+    "gemini token_budget /token/v1alpha/*",
+    "gemini credit /v1/models/*",
+    "gemini token_budget /token/v1/models/*",
   ]);
   expect(data.map(({ path }) => path)).toContain("/token/v1/messages/count_tokens");
 });
