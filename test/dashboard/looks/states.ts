@@ -137,7 +137,7 @@ const batch = (id: string, state: string, status: string, more: object = {}) => 
     state,
     reason: null,
   },
-  ...{ total: 50_000, completed: 12_345, failed: 67, charged: 12.345678901, unit: "credits" },
+  ...{ total: 50_000, completed: 12_345, failed: 67, charged: 12.345678901, estimate: null, unit: "credits" },
   ...{ created_at: "2026-11-18T09:12:00.000Z", expires_at: "2026-11-19T09:12:00.000Z", ended_at: null },
   ...more,
 });
