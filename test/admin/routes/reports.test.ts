@@ -276,6 +276,12 @@ test("the routes that clients call are told with the mode and the dialect of eac
     "gemini token_budget /token/v1alpha/*",
     "gemini credit /v1/models/*",
     "gemini token_budget /token/v1/models/*",
+    "gemini credit /v1beta1/*",
+    "gemini token_budget /token/v1beta1/*",
+    "gemini credit /v1/projects/*",
+    "gemini token_budget /token/v1/projects/*",
+    "gemini credit /v1/publishers/*",
+    "gemini token_budget /token/v1/publishers/*",
   ]);
   expect(data.map(({ path }) => path)).toContain("/token/v1/messages/count_tokens");
 });
