@@ -6,8 +6,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { agentTimeoutMs, runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 
-/** Too large to install for two lines, slow to start, not in a package manager, or calls a tool before it answers. */
-const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed", "qwen-code"];
+/** Too large to install for two lines, slow to start, not in a package manager, asks for its sign-in first, or calls a tool before it answers. */
+const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed", "qwen-code", "gemini-cli"];
 
 interface Trial {
   readonly client: () => Promise<string | null>;
@@ -38,10 +38,6 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
     line: (_, bun) => `ln -s ${join(projectRoot, "node_modules")} . && ${bun} snippet.ts`,
     file: "snippet.ts",
   },
-  "gemini-cli": {
-    client: largeClients.geminiCli,
-    line: (snippet) => `${snippet} --skip-trust --prompt 'Say hello'`,
-  },
   opencode: {
     client: largeClients.opencode,
     line: (_, opencode) => `${opencode} run --model sluice/demo-small Hello`,
@@ -70,7 +66,6 @@ const quiet = {
   OPENCODE_DISABLE_AUTOUPDATE: "1",
   OPENCODE_DISABLE_MODELS_FETCH: "1",
   CONTINUE_TELEMETRY_ENABLED: "0",
-  GEMINI_TELEMETRY_ENABLED: "false",
 };
 /** A key's mode changes nothing that a client sees, so the quick ones stand for all with the second mode. */
 const triedWithBothModes: readonly ClientId[] = ["curl", "openai", "anthropic"];
