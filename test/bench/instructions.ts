@@ -36,7 +36,7 @@ const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
 const perConnection = (cell: Cell) => (cell.stream ? 15 : 60);
 /** The runtime compiles until here. What has not come to rest by then is marked. */
 const maxWindows = 20;
-/** While nothing is compiled, a gateway that is this slow counts as overloaded, and rejects what comes. */
+/** A gateway that is this slow counts as overloaded at times, above all while nothing is compiled, and rejects what comes. */
 const mostRejectedWindows = 30;
 const steadyShare = 0.01;
 /** The compiler has come to rest if the other threads have less than this share of the event loop's instructions. */
@@ -98,21 +98,12 @@ function chosenCells(only: string | null): readonly Cell[] {
 
 /** Repeats windows until two in a row agree, and the compiler is at rest. */
 async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  await warmUp(load, gateway, cell);
   let last = Number.POSITIVE_INFINITY;
   for (let window = 1; ; window += 1) {
     const { loop, others } = await countWindow(load, gateway, cell, file);
     const isSteady = Math.abs(loop - last) < steadyShare * last && others < restingShare * loop;
     if (isSteady || window === maxWindows) return { loop, others, isSteady };
     last = loop;
-  }
-}
-
-async function warmUp(load: LoadProcess, gateway: Gateway, cell: Cell): Promise<void> {
-  for (let rejected = 0; rejected < mostRejectedWindows; rejected += 1) {
-    const { failures } = await load.run(windowOf(gateway, cell));
-    if (failures === 0) return;
-    await Bun.sleep(1000);
   }
 }
 
@@ -127,13 +118,22 @@ function windowOf(gateway: Gateway, cell: Cell): LoadJob {
   return { target: gateway.target(cell), concurrency, ...once, eventsPerResponse: cellEvents(cell) };
 }
 
+/** A window in which something was rejected is repeated. */
 async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
-  const before = readCounts(file);
-  const result = await load.run(windowOf(gateway, cell));
-  if (result.failures > 0) throw new Error(`${cellName(cell)}: ${result.firstFailure}`);
-  const after = readCounts(file);
-  const thousands = 1000 * result.requests;
-  return { loop: (after.loop - before.loop) / thousands, others: (after.others - before.others) / thousands };
+  for (let rejected = 0; ; rejected += 1) {
+    const before = readCounts(file);
+    const { requests, failures, firstFailure } = await load.run(windowOf(gateway, cell));
+    const after = readCounts(file);
+    if (failures > 0 && rejected === mostRejectedWindows)
+      throw new Error(`${cellName(cell)}: ${firstFailure}`);
+    const perRequest = (one: number, other: number) => (one - other) / (1000 * requests);
+    if (failures === 0)
+      return {
+        loop: perRequest(after.loop, before.loop),
+        others: perRequest(after.others, before.others),
+      };
+    await Bun.sleep(1000);
+  }
 }
 
 function readCounts(file: string): { readonly loop: number; readonly others: number } {
