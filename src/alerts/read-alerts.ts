@@ -125,12 +125,13 @@ function reuseAlerts(signIns: number): Alert[] {
   return [{ ...unsetAlertFields, kind: "sign_in_reused", subject, text, details: { sign_ins: signIns } }];
 }
 
-/** One that waits for a moment, as for its own lines that run, needs nothing. */
+/** A batch that waits for a moment, or for its own lines, needs nothing. */
 const waitedMs = 60_000;
 
 function waitingBatches(open: readonly BatchRecord[], nowMs: number): Alert[] {
   const waiting = open.filter(
-    ({ isPaused, waitsSinceMs }) => isPaused || (waitsSinceMs !== null && nowMs - waitsSinceMs >= waitedMs),
+    ({ isPaused, waitsFor, waitsSinceMs }) =>
+      isPaused || (waitsFor !== "provider" && waitsSinceMs !== null && nowMs - waitsSinceMs >= waitedMs),
   );
   return waiting.map(({ id, keyId, keyPrefix, keyLabel, isPaused, waitsFor, waitsSinceMs }) => {
     const reason = isPaused ? "restored" : (waitsFor ?? "balance");

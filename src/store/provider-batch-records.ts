@@ -38,6 +38,11 @@ export interface LineAtProvider extends ClaimedLine {
   readonly hold: ParkedHold | null;
 }
 
+export interface ParkedAmount {
+  readonly account: number;
+  readonly own: number;
+}
+
 /** Lines that run at providers. Any process can settle them. */
 export interface ProviderBatchRecords {
   /**
@@ -51,8 +56,8 @@ export interface ProviderBatchRecords {
   ): Promise<boolean>;
   /** Notes that these lines only wait to be sent: a crash of this process is not theirs. */
   collected(batchId: string, lines: readonly number[], node: number): Promise<void>;
-  /** What the open holds of lines at providers reserve in the account of a key. */
-  parkedAmount(keyId: string): Promise<number>;
+  /** What the open holds of lines at providers reserve in the account of a key, and how much of it is the key's own. */
+  parkedAmount(keyId: string): Promise<ParkedAmount>;
   /** Notes the provider's id. False if the lines were given up meanwhile. */
   sent(id: string, providerId: string, dueAtMs: number): Promise<boolean>;
   /** The next one of a batch that is due. No other process gets it before `untilMs`. */

@@ -41,7 +41,8 @@ export class BatchEnds {
 
   #hasWaitedLong({ shown, waiting, resetsAtMs, expiresAtMs }: OpenBatch): boolean {
     const { configured, clock } = this.#gateway;
-    if (waiting === null || waiting.for === "key" || shown.isPaused) return false;
+    if (waiting === null || shown.isPaused) return false;
+    if (waiting.for === "key" || waiting.for === "provider") return false;
     if (resetsAtMs !== null && resetsAtMs < expiresAtMs) return false;
     return clock.monotonicMs() - waiting.sinceMs >= configured.settings.batches.waitForFundsMs;
   }

@@ -11,6 +11,7 @@ import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
+import { WaitsForProvider } from "./at-provider/outbox.ts";
 import type { BatchRequest } from "./batch-object.ts";
 import type { OpenBatch } from "./open-batch.ts";
 import { lineLength, nameOfError } from "./results.ts";
@@ -100,7 +101,7 @@ async function outcomeOf(
   if (exchange.endedBy !== null || mayNotRun(gateway, batch, exchange)) {
     return { kind: "again", afterMs: 0, hasReached: false, cause: null };
   }
-  const waiting = error && waitOf(error);
+  const waiting = error && waitOf(error, error instanceof WaitsForProvider);
   if (waiting !== null) return waiting;
   const hasReached = attempts.count > 0;
   const afterMs = error?.retryAfterSeconds === undefined ? null : error.retryAfterSeconds * 1000;
@@ -139,8 +140,11 @@ const brokenCodes: ReadonlySet<ErrorCode> = new Set([
 /** How soon a batch without money looks again, if nothing wakes it. */
 const fundsRetryMs = 60_000;
 
-function waitOf({ code, denied, retryAfterSeconds = 1 }: GatewayError): LineOutcome | null {
-  const waitsFor = denied?.bound ?? "balance";
+function waitOf(
+  { code, denied, retryAfterSeconds = 1 }: GatewayError,
+  isForProvider: boolean,
+): LineOutcome | null {
+  const waitsFor = isForProvider ? "provider" : (denied?.bound ?? "balance");
   const retryMs = Math.min(retryAfterSeconds * 1000, fundsRetryMs);
   switch (code) {
     case "insufficient_credit":

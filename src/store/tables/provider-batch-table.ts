@@ -1,6 +1,7 @@
 import type { ClaimedLine, OwnedLine } from "../batch-records.ts";
 import type {
   OwnedHold,
+  ParkedAmount,
   ParkedHold,
   ProviderBatch,
   ProviderBatchRecords,
@@ -44,12 +45,12 @@ export function storedProviderBatches(
     },
 
     async parkedAmount(keyId) {
-      const [row] = await read<{ amount: number }>(
-        `SELECT coalesce(sum(h.amount), 0)::float8 AS amount FROM keys k JOIN holds h ON coalesce(h.account_no, h.key_no) = k.account_no
+      const [row] = await read<ParkedAmount>(
+        `SELECT coalesce(sum(h.amount), 0)::float8 AS account, coalesce(sum(CASE WHEN h.key_no = k.no THEN h.amount END), 0)::float8 AS own FROM keys k JOIN holds h ON coalesce(h.account_no, h.key_no) = k.account_no
         WHERE k.id = $1::text AND h.is_parked = 1`,
         [keyId],
       );
-      return row?.amount ?? 0;
+      return row ?? { account: 0, own: 0 };
     },
 
     async sent(id, providerId, dueAtMs) {

@@ -149,7 +149,11 @@ describe.each(stores)("lines at a provider on %s", (store) => {
     // Each line reserves its input and 20 tokens of output at the price of batches, about 0.000025 credits.
     caller = await world.creditCaller(0.0003);
     client = BatchClient.of(world, caller);
-    const ended = await client.untilEnded((await client.create(lines(12))).id);
+    batches.takesMs = 1000;
+    const { id } = await client.create(lines(12));
+    await client.until(id, ({ sluice }) => sluice.reason === "provider");
+    expect(await reserved()).toBeLessThanOrEqual(150_000);
+    const ended = await client.untilEnded(id);
     expect(ended.request_counts).toEqual({ total: 12, completed: 12, failed: 0 });
     expect(batches.batches.length).toBeGreaterThan(1);
     expect((await amounts()).toSorted()).toEqual(Array.from({ length: 12 }, (_, n) => costOf(n)).toSorted());

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../../base/errors.ts";
 import { newId } from "../../../base/id.ts";
-import type { ClaimedLine, OwnedHold, ProviderBatch } from "../../../store/store.ts";
+import type { ClaimedLine, OwnedHold, ParkedAmount, ProviderBatch } from "../../../store/store.ts";
 import { BatchCallFailed, type ProviderBatches } from "../../../vendors/batches.ts";
 import { vendorOf } from "../../../vendors/registry.ts";
 import type { LeavingLine, LineSender } from "../../exchange/client-call.ts";
@@ -35,7 +35,7 @@ interface LeftLine extends LeavingLine {
 interface Group extends Pick<LeavingLine, "deployment" | "credential"> {
   readonly batch: OpenBatch;
   /** What lines at providers reserve already in the account. */
-  readonly parked: Promise<number>;
+  readonly parked: Promise<ParkedAmount>;
   readonly lines: LeftLine[];
   /** Lines that are not noted yet. */
   readonly unnoted: number[];
@@ -80,13 +80,14 @@ export class Outbox {
     const { deployment, credential, request, hold, remaining } = leaving;
     const name = [batch.id, deployment.name, credential].join(" ");
     const group = this.#groups.getOrInsertComputed(name, () => this.#newGroup(batch, leaving));
-    const reserved = (await group.parked) + group.held;
+    const parked = await group.parked;
     if (group.isClosed) return this.#take(batch, line, leaving);
-    // At most half: the other half is for the requests of everyone else on the account.
-    if (this.#isStopped || (reserved > 0 && reserved + hold.amount > remaining)) {
+    // At most half, because others share the account. A key that has nothing there yet sends one line all the same.
+    const isTooMuch = parked.account + group.held + hold.amount > remaining;
+    if (this.#isStopped || (isTooMuch && parked.own + group.held > 0)) {
       if (group.lines.length > 0) this.#send(group);
       else this.#groups.delete(name);
-      throw mustWait();
+      throw new WaitsForProvider();
     }
     this.names.add(`${batch.id} ${line.no}`);
     group.lines.push({ ...leaving, line });
@@ -194,7 +195,10 @@ function ownedHold({ id: holdId, amount, openedAtMs, terms }: LeavingLine["hold"
   return { holdId, amount, openedAtMs, ...terms };
 }
 
-function mustWait(): GatewayError {
-  const message = "Half of what the account can spend is reserved for requests at the provider.";
-  return new GatewayError("balance_temporarily_reserved", message, { retryAfterSeconds: waitSeconds });
+/** Too much of the account is reserved for lines at providers. */
+export class WaitsForProvider extends GatewayError {
+  constructor() {
+    const message = "Half of what the account can spend is reserved for requests at the provider.";
+    super("balance_temporarily_reserved", message, { retryAfterSeconds: waitSeconds });
+  }
 }

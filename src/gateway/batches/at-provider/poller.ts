@@ -75,8 +75,8 @@ export class ProviderPoller {
     return !batch.isHurried && this.#isOver(batch);
   }
 
-  #isOver({ shown }: OpenBatch): boolean {
-    return shown.status === "cancelling" || shown.expiresAtMs <= this.#nowMs;
+  #isOver({ shown, expiresAtMs }: OpenBatch): boolean {
+    return shown.status === "cancelling" || expiresAtMs <= this.#options.gateway.clock.monotonicMs();
   }
 
   async #pollAll(due: readonly OpenBatch[]): Promise<void> {
