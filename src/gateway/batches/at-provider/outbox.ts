@@ -34,12 +34,17 @@ interface LeftLine extends LeavingLine {
 /** Lines of a batch that go to one provider together. */
 interface Group extends Pick<LeavingLine, "deployment" | "credential"> {
   readonly batch: OpenBatch;
-  /** What lines at providers reserve already in the account. */
+  readonly accountId: string;
+  /** What lines at providers reserved in the account when the group began. */
   readonly parked: Promise<ParkedAmount>;
+  /** What other groups of the account have parked since. */
+  parkedSince: number;
   readonly lines: LeftLine[];
   /** Lines that are not noted yet. */
   readonly unnoted: number[];
   held: number;
+  /** The least that was left in the account for others. */
+  remaining: number;
   bytes: number;
   isClosed: boolean;
   timer: ReturnType<typeof setTimeout> | null;
@@ -49,6 +54,8 @@ interface Group extends Pick<LeavingLine, "deployment" | "credential"> {
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #groups = new Map<string, Group>();
+  /** Groups whose holds are in memory only. */
+  readonly #unparked = new Set<Group>();
   /** Names of lines that this process has, although it does not run them. */
   readonly names = new Set<string>();
   readonly #sending = new Set<Promise<void>>();
@@ -83,10 +90,13 @@ export class Outbox {
     const parked = await group.parked;
     if (group.isClosed) return this.#take(batch, line, leaving);
     // At most half, because others share the account. A key that has nothing there yet sends one line all the same.
-    const isTooMuch = parked.account + group.held + hold.amount > remaining;
+    const reserved = parked.account + group.parkedSince + this.#heldInMemory(group);
+    // As known when the line was held: lines that were held since have lowered it.
+    group.remaining = Math.min(group.remaining, remaining);
+    const isTooMuch = reserved + hold.amount > group.remaining;
     if (this.#isStopped || (isTooMuch && parked.own + group.held > 0)) {
       if (group.lines.length > 0) this.#send(group);
-      else this.#groups.delete(name);
+      else this.#drop(name, group);
       throw new WaitsForProvider();
     }
     this.names.add(`${batch.id} ${line.no}`);
@@ -100,11 +110,35 @@ export class Outbox {
     if (group.lines.length >= maxLines || group.bytes >= maxBytes) this.#send(group);
   }
 
-  #newGroup(batch: OpenBatch, { deployment, credential }: LeavingLine): Group {
+  /** Nothing was collected. Lines that wait for its answer begin another one. */
+  #drop(name: string, group: Group): void {
+    group.isClosed = true;
+    this.#groups.delete(name);
+    this.#unparked.delete(group);
+  }
+
+  #heldInMemory({ accountId }: Group): number {
+    let held = 0;
+    for (const group of this.#unparked) if (group.accountId === accountId) held += group.held;
+    return held;
+  }
+
+  #newGroup(batch: OpenBatch, { deployment, credential, hold: { accountId } }: LeavingLine): Group {
     const { store } = this.#options.gateway.batches;
     const parked = store.providerBatches.parkedAmount(batch.keyId);
-    const empty = { lines: [], unnoted: [], held: 0, bytes: 0, isClosed: false, timer: null };
-    return { batch, deployment, credential, parked, ...empty };
+    const empty = {
+      lines: [],
+      unnoted: [],
+      held: 0,
+      parkedSince: 0,
+      remaining: Infinity,
+      bytes: 0,
+      isClosed: false,
+      timer: null,
+    };
+    const group: Group = { batch, deployment, credential, accountId, parked, ...empty };
+    this.#unparked.add(group);
+    return group;
   }
 
   /** Some lines at a time, soon. */
@@ -128,6 +162,7 @@ export class Outbox {
     const working = work()
       .catch(this.#options.onError)
       .finally(() => {
+        this.#unparked.delete(group);
         for (const { line } of group.lines) this.names.delete(`${group.batch.id} ${line.no}`);
         this.#sending.delete(working);
       });
@@ -154,6 +189,7 @@ export class Outbox {
     });
     if (!isParked) return this.#takeBack(group);
     for (const { hold } of lines) accounts.parked(hold);
+    this.#parked(group);
     const api = providerBatches(group);
     try {
       const sent = lines.map(({ line, request }) => ({
@@ -170,6 +206,13 @@ export class Outbox {
       onError(error);
       if (!(error instanceof BatchCallFailed) || !error.isRejected) return;
       await this.#options.giveUp(batch, { ...record, providerId: null, isCancelled: false, looks: 0 }, error);
+    }
+  }
+
+  #parked(parked: Group): void {
+    this.#unparked.delete(parked);
+    for (const group of this.#groups.values()) {
+      if (group.accountId === parked.accountId) group.parkedSince += parked.held;
     }
   }
 
