@@ -60,8 +60,13 @@ export interface ProviderBatchRecords {
   parkedAmount(keyId: string): Promise<ParkedAmount>;
   /** Notes the provider's id. False if the lines were given up meanwhile. */
   sent(id: string, providerId: string, dueAtMs: number): Promise<boolean>;
-  /** The next one of a batch that is due. No other process gets it before `untilMs`. */
-  claimDue(batchId: string, nowMs: number, untilMs: number): Promise<ProviderBatch | null>;
+  /** The next one of these batches that is due, and not at these places (`provider/upstream_model`). No other process gets it before `untilMs`. */
+  claimDue(
+    batchIds: readonly string[],
+    nowMs: number,
+    untilMs: number,
+    except: readonly string[],
+  ): Promise<ProviderBatch | null>;
   /** When it is looked at again. `looks`: in vain so far. */
   postpone(id: string, dueAtMs: number, looks: number): Promise<void>;
   /** Lets all of a batch be looked at now: it was cancelled, or has expired. */

@@ -62,14 +62,15 @@ export function storedProviderBatches(
       return changed.length > 0;
     },
 
-    async claimDue(batchId, nowMs, untilMs) {
+    async claimDue(batchIds, nowMs, untilMs, except) {
       const [row] = await change<ProviderBatchRow>(
         `UPDATE provider_batches SET due_at_ms = $3::int8 WHERE no = (SELECT p.no FROM provider_batches p
-          WHERE p.batch_no = (SELECT b.no FROM batches b WHERE b.id = $1::text) AND p.is_over = 0 AND p.due_at_ms <= $2::int8 ORDER BY p.due_at_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
+          WHERE p.batch_no IN (SELECT b.no FROM batches b WHERE b.id = ANY ($1::text[])) AND p.is_over = 0 AND p.due_at_ms <= $2::int8
+            AND NOT (p.provider || '/' || p.upstream_model = ANY ($4::text[])) ORDER BY p.due_at_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING ${columns}`,
-        [batchId, nowMs, untilMs],
+        [batchIds, nowMs, untilMs, except],
       );
-      return row === undefined ? null : { ...row, batchId, isCancelled: row.isCancelled === 1 };
+      return row === undefined ? null : { ...row, isCancelled: row.isCancelled === 1 };
     },
 
     async postpone(id, dueAtMs, looks) {
@@ -151,11 +152,11 @@ function linesAtProviders({
   };
 }
 
-interface ProviderBatchRow extends Omit<ProviderBatch, "batchId" | "isCancelled"> {
+interface ProviderBatchRow extends Omit<ProviderBatch, "isCancelled"> {
   readonly isCancelled: number;
 }
 
-const columns = `id, provider, upstream_model AS "upstreamModel", credential, lines, created_at_ms::float8 AS "createdAtMs",
+const columns = `id, (SELECT b.id FROM batches b WHERE b.no = batch_no) AS "batchId", provider, upstream_model AS "upstreamModel", credential, lines, created_at_ms::float8 AS "createdAtMs",
   provider_id AS "providerId", is_cancelled AS "isCancelled", looks`;
 
 const numberOf = "(SELECT p.no FROM provider_batches p WHERE p.id = $1::text)";

@@ -17,6 +17,8 @@ import type { Credential } from "../credentials/credential.ts";
 import type { ProviderSettings } from "../provider.ts";
 
 const callTimeoutMs = 30_000;
+/** Longer than a list of a hundred batches. */
+const maxObjectBytes = 1024 * 1024;
 /** Longer than any response. */
 const lineLimits = { maxLineBytes: 72 * 1024 * 1024, idleMs: 60_000 };
 const maxPages = 50;
@@ -105,7 +107,7 @@ function checkHead({ status }: Head): void {
 function objectOf(send: (receiver: Receiver) => Transfer, timeoutMs: number): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const pieces: Uint8Array[] = [];
-    let status = 0;
+    let [status, length] = [0, 0];
     const fail = (cause: unknown) => {
       clearTimeout(timer);
       reject(new BatchCallFailed("The provider did not respond.", null, !transfer.isConnected, cause));
@@ -119,22 +121,32 @@ function objectOf(send: (receiver: Receiver) => Transfer, timeoutMs: number): Pr
       answered: (head) => {
         status = head.status;
       },
-      received: (bytes) => void pieces.push(bytes),
+      received(bytes) {
+        length += bytes.length;
+        if (length <= maxObjectBytes) {
+          pieces.push(bytes);
+          return;
+        }
+        clearTimeout(timer);
+        transfer.cancel();
+        reject(new BatchCallFailed("The provider's response is too long.", status, false));
+      },
       ended() {
         clearTimeout(timer);
-        const text = Buffer.concat(pieces).toString();
-        const body = parseObject(text);
+        const body = parseObject(Buffer.concat(pieces).toString());
         if (status === 200 && body !== null) resolve(body);
-        else reject(new BatchCallFailed(messageIn(body, status), status, false));
+        else reject(new BatchCallFailed(messageOf(body, status), status, false));
       },
       failed: fail,
     });
   });
 }
 
-function messageIn(body: JsonObject | null, status: number): string {
-  const error = isObject(body?.["error"]) ? body["error"] : {};
-  return nonEmpty(error["message"]) ?? `The provider responded with ${status}.`;
+/** For the log: the provider's own words may quote requests. */
+function messageOf(body: JsonObject | null, status: number): string {
+  const type = isObject(body?.["error"]) ? nonEmpty(body["error"]["type"]) : null;
+  const reason = type !== null && Object.hasOwn(statuses, type) ? ` (${type})` : "";
+  return `The provider responded with ${status}${reason}.`;
 }
 
 function idOf(body: JsonObject): string {
@@ -185,8 +197,9 @@ const noBytes = new Uint8Array(0);
 
 function errorOf(body: unknown): { readonly status: number; readonly text: string } {
   const error = isObject(body) && isObject(body["error"]) ? body["error"] : {};
-  const status = statuses[nonEmpty(error["type"]) ?? ""] ?? 500;
-  return { status, text: JSON.stringify(body ?? {}) };
+  const type = nonEmpty(error["type"]) ?? "";
+  const status = Object.hasOwn(statuses, type) ? statuses[type] : undefined;
+  return { status: status ?? 500, text: JSON.stringify(body ?? {}) };
 }
 
 /** https://platform.claude.com/docs/en/api/errors: results have no status. */

@@ -29,7 +29,11 @@ export class ProviderPoller {
   readonly #readings = new Map<string, number>();
   /** Batches of providers that are not this gateway's. */
   readonly #foreign = new Set<string>();
-  #polling: Promise<void> | null = null;
+  /** Where one is looked at, as `provider/upstream_model`. */
+  readonly #busy = new Set<string>();
+  #due: ReadonlyMap<string, OpenBatch> = new Map();
+  #claiming: Promise<void> | null = null;
+  #isWoken = false;
   #isStopped = false;
 
   constructor(options: PollerOptions) {
@@ -45,19 +49,27 @@ export class ProviderPoller {
       return providerDueMs <= nowMs || this.#mustHurry(batch);
     };
     const due = [...open].filter(isDue);
-    if (due.length === 0 || this.#isStopped) return;
-    this.#polling ??= this.#pollAll(due)
-      .catch((error: unknown) => {
-        if (!this.#isStopped) this.#options.onError(error);
-      })
+    this.#due = new Map(due.map((batch) => [batch.id, batch]));
+    this.#proceed();
+  }
+
+  #proceed(): void {
+    if (this.#due.size === 0 || this.#isStopped) return;
+    this.#isWoken = true;
+    this.#claiming ??= this.#claimAll()
+      .catch(this.#onError)
       .finally(() => {
-        this.#polling = null;
+        this.#claiming = null;
       });
   }
 
   stop(): void {
     this.#isStopped = true;
   }
+
+  readonly #onError = (error: unknown): void => {
+    if (!this.#isStopped) this.#options.onError(error);
+  };
 
   get #nowMs(): number {
     return Math.floor(this.#options.gateway.clock.wallMs());
@@ -79,17 +91,36 @@ export class ProviderPoller {
     return shown.status === "cancelling" || expiresAtMs <= this.#options.gateway.clock.monotonicMs();
   }
 
-  async #pollAll(due: readonly OpenBatch[]): Promise<void> {
-    for (const batch of due) {
-      if (this.#mustHurry(batch)) await this.#store.hurry(batch.id);
-      batch.isHurried = this.#isOver(batch);
-      for (;;) {
-        const nowMs = this.#nowMs;
-        const record = await this.#store.claimDue(batch.id, nowMs, nowMs + sendLeases * this.#pollMs);
-        if (record === null || this.#isStopped) break;
-        await this.#look(batch, record);
+  /** Looks at one of each deployment at a time: a provider that stalls delays no other. */
+  async #claimAll(): Promise<void> {
+    while (this.#isWoken && !this.#isStopped) {
+      this.#isWoken = false;
+      const due = this.#due;
+      for (const batch of due.values()) {
+        if (this.#mustHurry(batch)) await this.#store.hurry(batch.id);
+        batch.isHurried = this.#isOver(batch);
+      }
+      for (let record = await this.#claim(due); record !== null; record = await this.#claim(due)) {
+        const batch = due.get(record.batchId);
+        if (batch !== undefined) this.#begin(batch, record);
       }
     }
+  }
+
+  #claim(due: ReadonlyMap<string, OpenBatch>): Promise<ProviderBatch | null> {
+    const nowMs = this.#nowMs;
+    return this.#store.claimDue([...due.keys()], nowMs, nowMs + sendLeases * this.#pollMs, [...this.#busy]);
+  }
+
+  #begin(batch: OpenBatch, record: ProviderBatch): void {
+    const place = `${record.provider}/${record.upstreamModel}`;
+    this.#busy.add(place);
+    void this.#look(batch, record)
+      .catch(this.#onError)
+      .finally(() => {
+        this.#busy.delete(place);
+        this.#proceed();
+      });
   }
 
   async #look(batch: OpenBatch, record: ProviderBatch): Promise<void> {
@@ -105,7 +136,7 @@ export class ProviderPoller {
       if (!record.isCancelled && this.#isOver(batch)) await this.#store.cancelled(record.id);
     } catch (error) {
       if (this.#isStopped) return;
-      this.#options.onError(error);
+      this.#onError(error);
     }
     if (isTooOld) await this.#runAgain(batch, record);
     else await this.#postpone(record, record.looks + 1);
