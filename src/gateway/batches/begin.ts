@@ -5,6 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { FileRecord } from "../../store/store.ts";
+import { largeBodyPacer } from "../body-worker/is-large.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { BatchEstimate } from "./estimate.ts";
@@ -141,6 +142,7 @@ async function scan(
   const estimate = new BatchEstimate(call, endpoint, request);
   await scanInput(new InputReader(files, file.id).pieces(file), scanner, async (found) => {
     const lines = await estimate.add(found, bodies);
+    await largeBodyPacer.wait();
     const stored = lines.map((line) => ({
       ...line,
       customId: sealText(line.customId, placeOfCustomId(id, line.no), key),

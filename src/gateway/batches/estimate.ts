@@ -1,4 +1,3 @@
-import { shared } from "../../base/bytes.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import {
@@ -12,7 +11,7 @@ import { type ClientDialectName, clientDialect, clientDialectNames } from "../..
 import type { BatchLine, NewLine } from "../../store/store.ts";
 import { Generation } from "../attempt/generation.ts";
 import { DetachedCall } from "../background/detached-call.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/is-large.ts";
 import { amountOf, type WantedHold } from "../charge/hold.ts";
 import { requestExtras } from "../charge/requested-extras.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -93,8 +92,7 @@ export class BatchEstimate {
     const kind = this.#dialect ?? this.#metered;
     if (kind === null) throw invalidRequest("No request is sent there.");
     const expected = expectedOf(exchange.call, kind, configured.settings.server);
-    const bytes = body.length < largeBodyBytes ? body : shared(body);
-    return checkRead(this.#admitted, bytes, expected);
+    return checkRead(this.#admitted, body, expected);
   }
 
   #modelOf({ modelId }: ClientRequest): ModelSettings {

@@ -1,6 +1,8 @@
+import { sharedBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { FileRecord, FileRecords } from "../../store/store.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { noDiskSpace } from "../exchange/describe-error.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 
@@ -91,10 +93,12 @@ export class InputReader {
     this.#id = id;
   }
 
-  /** Null if it was deleted, or encrypted with another key. */
+  /** Null if it was deleted, or encrypted with another key. A large one is in memory that other threads see, read a part per iteration. */
   async range(start: number, length: number): Promise<Uint8Array | null> {
-    const whole = Buffer.alloc(length);
+    const isLarge = length >= largeBodyBytes;
+    const whole = isLarge ? sharedBytes(length) : Buffer.alloc(length);
     for (let at = start; at < start + length; ) {
+      if (isLarge) await largeBodyPacer.wait();
       const sequence = Math.floor(at / partBytes);
       const part = await this.#part(sequence);
       const from = at - sequence * partBytes;

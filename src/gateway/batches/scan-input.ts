@@ -14,8 +14,8 @@ export interface InputScanner {
 
 /** Takes a few milliseconds, whatever is in it. */
 const pieceBytes = 32 * 1024;
-/** Lines that are written at once. */
-const linesPerWrite = 500;
+/** Lines that are written at once, which takes a few milliseconds. */
+const linesPerWrite = 200;
 
 /** Reads an input to its end, a piece in each iteration of the event loop. `keep` stores what was found. */
 export async function scanInput(
@@ -24,9 +24,10 @@ export async function scanInput(
   keep: (found: readonly BatchLine[]) => Promise<void>,
 ): Promise<void> {
   const keepIf = async (least: number) => {
-    if (scanner.found.length < least) return;
-    const found = scanner.found.splice(0);
-    if (scanner.problems.length === 0) await keep(found);
+    while (scanner.found.length >= least) {
+      const found = scanner.found.splice(0, linesPerWrite);
+      if (scanner.problems.length === 0) await keep(found);
+    }
   };
   for await (const bytes of input) {
     for (let at = 0; at < bytes.length; at += pieceBytes) {

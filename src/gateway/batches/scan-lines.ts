@@ -1,4 +1,3 @@
-import { shared } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { type Json, tryParse } from "../../base/json.ts";
 import { openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
@@ -6,6 +5,7 @@ import { type JsonSpans, scanObject } from "../../dialects/json/json-spans.ts";
 import type { BatchLine } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Job } from "../body-worker/job.ts";
+import { joinPieces } from "../body-worker/join-shared.ts";
 
 /** What is wrong with a line of an input, in OpenAI's terms. `line` begins with 1. */
 export interface LineProblem {
@@ -100,6 +100,7 @@ export class LineScanner {
   /** What was read of a line that has not ended. */
   #rest: Uint8Array[] = [];
   #restBytes = 0;
+  #isRestBlank = true;
   /** Where the next line begins. */
   #at = 0;
   #line = 0;
@@ -146,6 +147,7 @@ export class LineScanner {
     // The rest of a line that is too long is only counted.
     if (this.#restBytes <= this.#terms.maxLineBytes) this.#rest.push(piece);
     this.#restBytes += piece.length;
+    this.#isRestBlank &&= isBlank(piece);
   }
 
   #endLine(last: Uint8Array): Promise<void> | null {
@@ -153,24 +155,29 @@ export class LineScanner {
     const start = this.#at;
     const length = this.#restBytes;
     const isTooLong = length > this.#terms.maxLineBytes;
-    const bytes = isTooLong ? new Uint8Array() : joined(this.#rest);
+    const pieces = this.#rest;
+    const isEmpty = this.#isRestBlank && !isTooLong;
     this.#rest = [];
     this.#restBytes = 0;
+    this.#isRestBlank = true;
     this.#at += length + 1;
     this.#line += 1;
-    if (!isTooLong && isBlank(bytes)) return null;
+    if (isEmpty) return null;
     this.count += 1;
     if (this.count > this.#terms.maxLines) {
       const message = `The file has more than ${this.#terms.maxLines} requests, which is the maximum.`;
       if (this.count === this.#terms.maxLines + 1) this.#add(problem("too_many_tasks", message), null);
       return null;
     }
-    const { endpoint, scanLarge } = this.#terms;
-    if (bytes.length >= largeBodyBytes) {
-      return scanLarge({ bytes: shared(bytes), endpoint }).then((scanned) => this.#take(scanned, start));
-    }
-    this.#take(isTooLong ? this.#tooLong() : scanLine({ bytes, endpoint }), start);
+    if (!isTooLong && length >= largeBodyBytes) return this.#endLarge(pieces, start);
+    const { endpoint } = this.#terms;
+    this.#take(isTooLong ? this.#tooLong() : scanLine({ bytes: joined(pieces), endpoint }), start);
     return null;
+  }
+
+  async #endLarge(pieces: readonly Uint8Array[], start: number): Promise<void> {
+    const { endpoint, scanLarge } = this.#terms;
+    this.#take(await scanLarge({ bytes: await joinPieces(pieces), endpoint }), start);
   }
 
   #tooLong(): Scanned {

@@ -1,4 +1,4 @@
-import { shared } from "../../base/bytes.ts";
+import { lengthOf } from "../../base/bytes.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import { tryParse } from "../../base/json.ts";
 import {
@@ -16,6 +16,7 @@ import { scanObject } from "../../dialects/json/json-spans.ts";
 import type { BatchLine } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Job } from "../body-worker/job.ts";
+import { joinPieces } from "../body-worker/join-shared.ts";
 import type { LineProblem } from "./scan-lines.ts";
 
 const names = ["custom_id", "params"];
@@ -147,26 +148,29 @@ export class RequestScanner {
 
   #keep(piece: Uint8Array): void {
     this.#bytes.push(Buffer.from(piece));
-    const bytes = this.#bytes.reduce((sum, { length }) => sum + length, 0);
     const { maxRequestBytes } = this.#terms;
-    if (bytes <= maxRequestBytes) return;
+    if (lengthOf(this.#bytes) <= maxRequestBytes) return;
     const at = `requests[${this.count}]`;
     throw invalidRequest(`\`${at}\` is longer than ${maxRequestBytes} bytes, which is the maximum.`, at);
   }
 
   #endRequest(): Promise<void> | null {
-    const bytes = Buffer.concat(this.#bytes);
+    const pieces = this.#bytes;
     this.#bytes = [];
-    const { maxRequests, scanLarge } = this.#terms;
+    const { maxRequests } = this.#terms;
     if (this.count >= maxRequests) {
       throw invalidRequest(
         `\`requests\` has more than ${maxRequests} requests, which is the maximum.`,
         "requests",
       );
     }
-    if (bytes.length >= largeBodyBytes) return scanLarge(shared(bytes)).then((found) => this.#add(found));
-    this.#add(scanRequest(bytes));
+    if (lengthOf(pieces) >= largeBodyBytes) return this.#endLarge(pieces);
+    this.#add(scanRequest(Buffer.concat(pieces)));
     return null;
+  }
+
+  async #endLarge(pieces: readonly Uint8Array[]): Promise<void> {
+    this.#add(await this.#terms.scanLarge(await joinPieces(pieces)));
   }
 
   #add({ customId, params }: FoundRequest): void {
