@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { configFor } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
-import { sharedPostgres } from "../support/postgres.ts";
+import { type PostgresServer, sharedPostgres } from "../support/postgres.ts";
 import type { ScriptedProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { TcpProxy } from "../support/tcp-proxy.ts";
@@ -26,6 +26,8 @@ interface FragileOptions {
   /** TOML at the end of the configuration. */
   readonly tail?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** One of its own, which can be restarted. */
+  readonly postgres?: PostgresServer;
 }
 
 /** Gateways on one database, each a process that reaches it through a proxy of its own. */
@@ -44,9 +46,8 @@ export class FragileNodes implements AsyncDisposable {
   static async start(
     count: number,
     provider: ScriptedProvider,
-    { tail = "", env = {} }: FragileOptions = {},
+    { tail = "", env = {}, postgres = sharedPostgres() }: FragileOptions = {},
   ): Promise<FragileNodes> {
-    const postgres = sharedPostgres();
     const databaseUrl = postgres.url(await postgres.createDatabase());
     const proxies = Array.from({ length: count }, () => new TcpProxy(postgres.port));
     const start = (proxy: TcpProxy, index: number) =>
