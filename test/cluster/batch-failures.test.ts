@@ -129,7 +129,7 @@ function questionIn({ text }: SeenRequest): number {
   return Number(/Question (\d+)/.exec(text)?.[1] ?? 0);
 }
 
-/** At the usual price, which is twice that of a batch. */
+/** At the usual price: twice the price of a batch. */
 function chatAnswer(request: SeenRequest): Answer {
   const { input_tokens, output_tokens } = usageOf(questionIn(request));
   const message = { role: "assistant", content: "Hi" };
