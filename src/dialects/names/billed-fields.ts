@@ -66,6 +66,8 @@ export const billedFields: readonly BilledField[] = [
   { name: "prompt_id", vendors: ["LiteLLM"], effect: "template" },
   { name: "guardrails", vendors: ["LiteLLM"], effect: "tool", isCommon: true },
   { name: "safety_model", vendors: ["Together"], effect: "routing" },
+  { name: "routing_config", vendors: ["Google"], effect: "routing" },
+  { name: "model_selection_config", vendors: ["Google"], effect: "routing" },
   { name: "prompt", vendors: ["OpenAI"], effect: "template", isCommon: true },
   // Azure searches an index that the client names, with the identity of the operator's resource.
   { name: "data_sources", vendors: ["Azure"], effect: "data", isCommon: true },
@@ -86,6 +88,7 @@ export const billedFields: readonly BilledField[] = [
   { name: "assistant_id", vendors: ["Zhipu"], effect: "template", isCommon: true },
   { name: "compound_custom", vendors: ["Groq"], effect: "tool" },
   { name: "connectors", vendors: ["Cohere"], effect: "tool", isCommon: true },
+  { name: "model_armor_config", vendors: ["Google"], effect: "tool" },
   { name: "guardrail_config", vendors: ["Amazon"], effect: "tool" },
   { name: "amazon-bedrock-guardrailConfig", vendors: ["Amazon"], effect: "tool" },
 ];

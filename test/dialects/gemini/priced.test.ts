@@ -167,6 +167,27 @@ test("a tool that the operator allows passes", async () => {
   expect(fake.requests[0]?.body).toEqual(body);
 });
 
+test("options that choose another model, or run what Google bills, need the operator's word", async () => {
+  const routingConfig = { manualMode: { modelName: "gemini-3-ultra" } };
+  expect(await rejected({ generationConfig: { routingConfig } })).toBe("generationConfig.routingConfig");
+  expect(await rejected({ generation_config: { routing_config: routingConfig } })).toBe(
+    "generation_config.routing_config",
+  );
+  const modelSelectionConfig = { featureSelectionPreference: "PRIORITIZE_QUALITY" };
+  expect(await rejected({ generationConfig: { modelSelectionConfig } })).toBe(
+    "generationConfig.modelSelectionConfig",
+  );
+  expect(await rejected({ modelArmorConfig: { promptTemplateName: "t" } })).toBe("modelArmorConfig");
+  expect(fake.requests).toEqual([]);
+  const schema = { type: "object", $defs: { routing_config: { type: "object" } } };
+  for (const name of ["responseJsonSchema", "_responseJsonSchema"])
+    expect(
+      (await ask("plain:generateContent", { contents, generationConfig: { [name]: schema } })).status,
+    ).toBe(200);
+  const dropped = await ask("on-chat:generateContent", { contents, generationConfig: { routingConfig } });
+  expect(dropped.headers.get("x-sluice-dropped")).toBe("generationConfig.routingConfig");
+});
+
 test("a limit is lowered to the model's without another change of the body", async () => {
   const sent =
     '{"contents":[{"parts":[{"text":"x"}]}],"generation_config":{ "top_p" : 1.0,"max_output_tokens":64000 }}';

@@ -12,9 +12,11 @@ export const bodyNames: BodyNames = {
     ...["role", "parts", "tools", "functionDeclarations", "maxOutputTokens", "candidateCount"],
     ...["responseModalities", "inlineData", "fileData", "fileUri", "mimeType"],
   ]),
-  defined: both(["contents", "tools", "toolConfig", "systemInstruction", "generationConfig"]),
+  // Not `generationConfig`: Vertex AI has options there that choose another model.
+  defined: both(["contents", "tools", "toolConfig", "systemInstruction"]),
   callers: both([
-    ...["args", "response", "labels", "parametersJsonSchema", "responseSchema", "responseJsonSchema"],
+    ...["args", "response", "labels", "parametersJsonSchema"],
+    ...["responseSchema", "responseJsonSchema", "_responseJsonSchema"],
   ]),
   stored: [],
   mentions: {
