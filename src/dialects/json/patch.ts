@@ -1,4 +1,3 @@
-import { asBuffer } from "../../base/bytes.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { openBrace, skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
@@ -57,7 +56,7 @@ function editMembers(bytes: Uint8Array, spans: JsonSpans, changes: MemberChanges
       edits.push(removal(member, member.position > removedCount));
       removedCount += 1;
     } else {
-      edits.push(...editsWithin(bytes, member, value));
+      edits.push(...editsTo(bytes, member, value));
     }
   }
   for (const name of Object.keys(changes)) {
@@ -72,15 +71,24 @@ function editMembers(bytes: Uint8Array, spans: JsonSpans, changes: MemberChanges
   return edits;
 }
 
-/** An object that keeps all its members keeps their bytes, but for those that change. */
-function editsWithin(bytes: Uint8Array, { valueStart, end }: Member, value: Json): Edit[] {
-  const whole = [{ from: valueStart, to: end, text: JSON.stringify(value) }];
-  if (!isObject(value) || bytes[valueStart] !== openBrace) return whole;
-  const spans = scanObject(bytes, valueStart, Object.keys(value));
-  if (spans.memberCount > spans.members.length) return whole;
-  const sent = JSON.parse(asBuffer(bytes).toString("utf8", valueStart, end)) as JsonObject;
-  const changed = Object.entries(value).filter(([name, each]) => !Bun.deepEquals(sent[name], each));
-  return editMembers(bytes, spans, Object.fromEntries(changed));
+/** A change of these has only the members to set in them: their schemas are long, and truncated where the change is decided. */
+const mergedNames = ["generationConfig", "generation_config"] as const satisfies readonly GovernedName[];
+
+function editsTo(bytes: Uint8Array, { name, valueStart, end }: Member, value: Json): Edit[] {
+  const isMerged = mergedNames.some((merged) => merged === name) && bytes[valueStart] === openBrace;
+  if (!isMerged || !isObject(value)) return [{ from: valueStart, to: end, text: JSON.stringify(value) }];
+  return editMembers(bytes, scanObject(bytes, valueStart, Object.keys(value)), value);
+}
+
+/** The same changes to a parsed body. */
+export function changedBody(body: JsonObject, changes: BodyChanges): JsonObject {
+  const changed: JsonObject = { ...body, ...changes };
+  for (const name of mergedNames) {
+    const { [name]: before } = body;
+    const { [name]: members } = changes;
+    if (isObject(before) && isObject(members)) changed[name] = { ...before, ...members };
+  }
+  return changed;
 }
 
 /** A member of an object, or an item of a list. */

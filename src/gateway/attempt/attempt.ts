@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/contract/client-dialect.ts";
 import type { Target } from "../../dialects/contract/provider-dialect.ts";
-import type { BodyChanges } from "../../dialects/json/patch.ts";
+import { type BodyChanges, changedBody } from "../../dialects/json/patch.ts";
 import {
   type ClientDialectName,
   clientDialect,
@@ -99,7 +99,7 @@ function sourceOf(generation: Generation, deployment: Deployment, body: JsonObje
   const changes = generation.changesAt(deployment);
   return {
     dialect: clientDialect(dialect),
-    body: Object.keys(changes).length === 0 ? body : { ...body, ...changes },
+    body: Object.keys(changes).length === 0 ? body : changedBody(body, changes),
     model: model.id,
     nowSeconds: generation.atSeconds,
     estimatedInputTokens: generation.estimatedInput.tokens,

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/contract/client-dialect.ts";
 import type { Target } from "../../dialects/contract/provider-dialect.ts";
 import { parseWhole } from "../../dialects/json/parse-body.ts";
-import type { BodyChanges } from "../../dialects/json/patch.ts";
+import { type BodyChanges, changedBody } from "../../dialects/json/patch.ts";
 import {
   type ClientDialectName,
   clientDialect,
@@ -118,7 +118,7 @@ export const translateJob: Job<TranslateInput, TranslateResult> = { name: "trans
 const maxNameLength = 200;
 
 function translateLarge({ bytes, changes, client, toward, ...input }: TranslateInput): TranslateResult {
-  const body: JsonObject = { ...parseWhole(bytes), ...changes };
+  const body = changedBody(parseWhole(bytes), changes);
   const source = { ...input.source, dialect: clientDialect(client), body };
   const target = { ...input.target, dialect: providerDialect(toward) };
   const { translation, body: written, dropped } = translateBody(source, target, input.vendor);

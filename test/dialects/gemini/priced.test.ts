@@ -196,6 +196,24 @@ test("a limit is lowered to the model's without another change of the body", asy
   expect(fake.requests[0]?.text).toBe(sent.replace("64000", "4000"));
 });
 
+test.each([
+  ["small", ""],
+  ["large", "iVBORw0KGgo".repeat(120_000)],
+])("where the limit of a %s body is lowered, the long texts of its schema stay", async (_, data) => {
+  const description = "A text that is longer than what is read of it before it is sent. ".repeat(2);
+  const names = Array.from({ length: 100 }, (_each, index) => `field${index}`);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string", description }]));
+  const responseJsonSchema = { type: "object", properties };
+  const generationConfig = { maxOutputTokens: 64_000, responseJsonSchema };
+  const parts = [{ text: "x" }, { inlineData: { mimeType: "image/png", data } }];
+  const body = { contents: [{ role: "user", parts }], generationConfig };
+  for (const id of ["plain", "on-chat"]) expect((await ask(`${id}:generateContent`, body)).status).toBe(200);
+  expect(fake.requests[0]?.text).toBe(JSON.stringify(body).replace("64000", "4000"));
+  expect(world.provider.requests.at(-1)?.body).toMatchObject({
+    response_format: { json_schema: { schema: responseJsonSchema } },
+  });
+});
+
 test("Google's refusal of a missing signature is answered with its placeholder", async () => {
   const turns = [
     ...contents,

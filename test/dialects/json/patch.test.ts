@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { governedNames, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
-import { type BodyChanges, patchBody } from "../../../src/dialects/json/patch.ts";
+import { type BodyChanges, changedBody, patchBody } from "../../../src/dialects/json/patch.ts";
 import { openAiChat } from "../../../src/dialects/openai-chat/index.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
@@ -56,6 +56,18 @@ describe("patching a body", () => {
     );
   });
 
+  test("sets members within Google's configuration, of which a change has no others", () => {
+    const before = '{"generationConfig": { "topK" : 1.0,"maxOutputTokens":9 },"x":1}';
+    expect(patch(before, { generationConfig: { maxOutputTokens: 5 } })).toBe(before.replace("9", "5"));
+    expect(changedBody(JSON.parse(before), { generationConfig: { maxOutputTokens: 5 }, model: "m" })).toEqual(
+      {
+        generationConfig: { topK: 1, maxOutputTokens: 5 },
+        model: "m",
+        x: 1,
+      },
+    );
+  });
+
   test("gives the same bytes back when nothing changes", () => {
     const bytes = new TextEncoder().encode('{"model":"m"}');
     expect(patchBody(bytes, scanTopLevel(bytes), {})).toBe(bytes);
@@ -69,7 +81,7 @@ describe("patching a body", () => {
       for (const name of governedNames) {
         if (random.chance(0.3)) changes[name] = random.chance(0.3) ? undefined : randomValue(random, 2);
       }
-      const expected: JsonObject = { ...body, ...changes };
+      const expected = changedBody(body, changes);
       const text = spacedJson(body, random);
       expect(JSON.parse(patch(text, changes)), `seed ${seed}: ${text}`).toEqual(
         JSON.parse(JSON.stringify(expected)),

@@ -24,6 +24,6 @@ export function limitOutput(body: JsonObject, model: PublishedLimits): OutputLim
   if (effective === requested) return asIs(effective * candidates);
   return {
     maxOutputTokens: effective * candidates,
-    changes: { [field]: { ...config, [limit]: effective } },
+    changes: { [field]: { [limit]: effective } },
   };
 }
