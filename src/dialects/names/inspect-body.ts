@@ -63,7 +63,9 @@ export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, by
   if (found.members !== memberCount) rejectDuplicate(bytes);
   const isCut =
     cutBytes > 0 &&
-    (found.references.some(({ id }) => id === cutText) || found.addresses.some(({ url }) => url === cutText));
+    (found.hasCutType ||
+      found.references.some(({ id }) => id === cutText) ||
+      found.addresses.some(({ url }) => url === cutText));
   return isCut ? inspect(parseWhole(bytes)) : found;
 }
 
@@ -107,6 +109,8 @@ function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
 
 class BodyWalk implements Mentions {
   members = 0;
+  /** Whether the type of a medium is too long for a truncated body. */
+  hasCutType = false;
   audioInput: string | null = null;
   misread: Misread | null = null;
   references: readonly Reference[] = none;
@@ -223,6 +227,7 @@ class BodyWalk implements Mentions {
   #media(value: Json | undefined, name: string): void {
     if (!isObject(value)) return;
     const type = value["mimeType"] ?? value["mime_type"];
+    this.hasCutType ||= type === cutText;
     if (typeof type === "string" && /^\s*audio\//i.test(type))
       this.audioInput ??= pathOf([...this.#path, name]);
   }

@@ -214,6 +214,12 @@ test.each([
   });
 });
 
+test("sound needs a price, however long the name of its type is", async () => {
+  const mimeType = `audio/wav; comment=${"a".repeat(80)}`;
+  const parts = [{ text: "x".repeat(10_000) }, { inlineData: { mimeType, data: "UklGRg==" } }];
+  expect(await rejected({ contents: [{ role: "user", parts }] })).toBe("contents[0].parts[1].inlineData");
+});
+
 test("Google's refusal of a missing signature is answered with its placeholder", async () => {
   const turns = [
     ...contents,
