@@ -77,10 +77,18 @@ function segmentsOf({ params = {} }: RoutedRequest): readonly string[] {
 
 /** SDKs encode the slashes of an id (`/v1/models/meta%2Fllama`), so those below the models are cut once more. */
 function unescapedIds(segments: readonly string[]): readonly string[] {
-  const models = segments[0] === "token" ? 2 : 1;
-  if (segments[models - 1] !== "v1" || segments[models] !== "models") return segments;
-  return segments.flatMap((segment, index) => (index > models ? segment.split("/") : [segment]));
+  const version = segments[0] === "token" ? 1 : 0;
+  const { [version]: name = "", [version + 1]: below = "" } = segments;
+  const isNamed = name === "v1" && collections.has(below);
+  if (!isNamed && !versionsOfModels.has(name)) return segments;
+  const before = isNamed ? version + 1 : version;
+  return segments.flatMap((segment, index) => (index > before ? segment.split("/") : [segment]));
 }
+
+/** Below these are ids of models. */
+const collections: ReadonlySet<string> = new Set(["models", "publishers", "projects"]);
+/** All paths of these have the id of a model. */
+const versionsOfModels: ReadonlySet<string> = new Set(["v1beta", "v1alpha", "v1beta1"]);
 
 const hostForm = /^[\w.~:[\]%-]*$/;
 

@@ -89,8 +89,8 @@ export interface ClientCall {
   disconnect(stalledMs?: number): void;
   /** Upgrades the connection to a WebSocket of this key; false if the request is not a valid handshake. */
   upgrade?(keyId: string, slot: BodyReservation): boolean;
-  /** Takes a stream that would else be the body of the response. */
-  takeStream?(source: StreamSource): void;
+  /** Takes a stream that would else be the body of a response with this head. */
+  takeStream?(source: StreamSource, head: () => ResponseInit): void;
   /** The body, if it arrived in one piece. The request object then has none. */
   readonly body?: Uint8Array;
   /** Its key, if that is known without a credential because the request was admitted before. */

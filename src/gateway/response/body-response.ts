@@ -97,14 +97,14 @@ function endOf(body: Uint8Array, mark: string, from: number): number {
   return at === -1 ? body.length : at + mark.length;
 }
 
-/** A response written by `source`. A WebSocket takes the source directly and has no use for headers. */
+/** A response written by `source`. A WebSocket takes the source directly, and has no use for the head. */
 export function sourceResponse(
   source: StreamSource,
   { takeStream }: ClientCall,
   init: () => ResponseInit,
 ): Response {
   if (takeStream !== undefined) {
-    takeStream(source);
+    takeStream(source, init);
     return new Response(null);
   }
   const body = new ReadableStream({

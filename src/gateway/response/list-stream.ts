@@ -1,33 +1,40 @@
-import { SseDecoder } from "../../dialects/sse/sse.ts";
+import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import { bytesOf, type DirectController, type Piece, type StreamSource } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import { commonHeaders } from "./headers.ts";
 import { streamHeaders } from "./pending-response.ts";
-
-const listHeaders = { ...streamHeaders, "content-type": "application/json" };
 
 /** Serves a stream of events as one JSON list, whose items leave as the events do. Other responses stay as they are. */
 export async function asList(exchange: Exchange, run: () => Promise<Response>): Promise<Response> {
-  const taken: StreamSource[] = [];
-  exchange.call.takeStream = (source) => taken.push(source);
+  const taken: TakenStream[] = [];
+  exchange.call.takeStream = (source, head) => taken.push({ source, head: new Response(null, head()) });
   const response = await run();
-  const [source] = taken;
-  if (source !== undefined) {
+  const [stream] = taken;
+  if (stream !== undefined) {
+    const { source, head } = stream;
     const body = new ReadableStream({
       type: "direct",
       pull: (controller) => source.pull(new ListController(controller)),
       cancel: () => source.cancel(),
     });
-    return new Response(body, { headers: { ...commonHeaders(exchange), ...listHeaders } });
+    return new Response(body, asListHead(head));
   }
   if (response.headers.get("content-type") !== streamHeaders["content-type"]) return response;
   const items: Piece[] = [];
   const list = new ListController({ write: (piece) => items.push(piece), end() {} });
   list.write(await response.bytes());
   list.end();
-  const headers = new Headers(response.headers);
-  headers.set("content-type", listHeaders["content-type"]);
-  return new Response(items.join(""), { status: response.status, headers });
+  return new Response(items.join(""), asListHead(response));
+}
+
+interface TakenStream {
+  readonly source: StreamSource;
+  readonly head: Response;
+}
+
+function asListHead({ status, headers }: Response): ResponseInit {
+  const changed = new Headers(headers);
+  changed.set("content-type", "application/json");
+  return { status, headers: changed };
 }
 
 /** A chunk that adds nothing keeps a connection open, which white space does in a list. */
@@ -44,14 +51,19 @@ class ListController implements DirectController {
   }
 
   write(piece: Piece): number | Promise<number> {
-    let text = "";
-    for (const { data } of this.#decoder.push(bytesOf(piece))) text += this.#itemOf(data);
+    const text = this.#itemsOf(this.#decoder.push(bytesOf(piece)));
     return text === "" ? 0 : this.#controller.write(text);
   }
 
+  /** The last event may lack its blank line. */
   end(): void {
-    this.#controller.write(this.#separator === "[" ? "[]" : "]");
+    const last = this.#itemsOf(this.#decoder.end());
+    this.#controller.write(last + (this.#separator === "[" ? "[]" : "]"));
     this.#controller.end();
+  }
+
+  #itemsOf(events: readonly SseFrame[]): string {
+    return events.map(({ data }) => this.#itemOf(data)).join("");
   }
 
   #itemOf(data: string): string {

@@ -72,8 +72,9 @@ export class PassthroughRelayer implements StreamRelayer {
     const leaving = this.#relay(this.#decoder.bytes, 0);
     if (this.#large !== null || this.ended || this.meter.failure !== null) return leaving;
     const { missingEnd } = this.#reader;
-    if (missingEnd !== null || this.#tail !== null) this.meter.add(this.#reader.end());
-    if (!this.meter.ended) this.meter.fail(cutShort());
+    const last = missingEnd !== null || this.#tail !== null ? this.#reader.end() : [];
+    this.meter.add(last);
+    if (!this.meter.ended) this.meter.fail(last.find(isUnreadable)?.error ?? cutShort());
     else this.#terminal = this.#tail === null ? missingEnd : joined(this.#tail);
     return leaving;
   }
@@ -199,6 +200,10 @@ function isLastText(event: ReadEvent): boolean {
 /** Mostly one piece, which is not copied. */
 function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return pieces.length > 1 ? Buffer.concat(pieces) : (pieces[0] ?? nothing);
+}
+
+function isUnreadable(event: ReadEvent): event is Extract<ReadEvent, { type: "unreadable" }> {
+  return event.type === "unreadable";
 }
 
 function isNoJson(event: ReadEvent): boolean {

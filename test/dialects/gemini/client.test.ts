@@ -324,6 +324,42 @@ test("a list replays as a list, ends with its error, and stays a list where noth
   expect(received).toMatch(/^\[\{"candidates".*,\r\n\{"error":\{"code":502/s);
 });
 
+test("a list has the last event of a stream that lacks its blank line, and the head of its stream", async () => {
+  const long = "word ".repeat(20_000);
+  const frames = [chunkOf([{ text: long }], null), chunkOf([{ text: "b" }], usageOf(1, 2) as never, "STOP")];
+  fake.say(sse(frames.map((each) => `data: ${JSON.stringify(each)}`).join("\r\n\r\n")));
+  const once = { "x-goog-api-key": caller.secret, "idempotency-key": "long" };
+  const body = { ...short, tools: [{ googleSearch: {}, functionDeclarations: [look] }] };
+  const heads: (string | null)[] = [];
+  for (const _ of ["first", "replayed"]) {
+    const response = await ask("house/on-gemini:streamGenerateContent", body, once);
+    heads.push(response.headers.get("idempotent-replayed"), response.headers.get("x-sluice-dropped"));
+    expect(await response.json()).toEqual(frames);
+  }
+  expect(heads).toEqual([null, "tools.googleSearch", "true", null]);
+});
+
+test("a stream in which the model has failed says so", async () => {
+  const frame = chunkOf([{ text: "a" }], usageOf(1, 2) as never, "MALFORMED_FUNCTION_CALL");
+  fake.say(sse(`data: ${JSON.stringify(frame)}\r\n\r\n`));
+  const response = await ask("house/on-gemini:streamGenerateContent?alt=sse", short);
+  const { value } = (await response.body?.getReader().read()) ?? {};
+  expect(new TextDecoder().decode(value)).toContain("MALFORMED_FUNCTION_CALL");
+});
+
+test.each([
+  "v1beta/models/house%2Fon-gemini",
+  "v1alpha/house%2Fon-gemini",
+  "v1/models/house%2fon-gemini",
+  "v1beta1/publishers%2Fhouse/models/on-gemini",
+])("an encoded slash is one: %s", async (path) => {
+  const headers = { "x-goog-api-key": caller.secret };
+  const send = (method: string) =>
+    fetch(`${world.running.url}/${path}${method}`, { method: "POST", headers, body: JSON.stringify(short) });
+  expect((await send(":generateContent")).status).toBe(200);
+  expect((await send("%2F..%2Fx:generateContent")).status).toBe(400);
+});
+
 test.each([
   ["/v1/projects/p/locations/us-central1/publishers/google/models/on-chat", "on-chat"],
   ["/v1beta1/publishers/house/models/on-gemini", "house/on-gemini"],
