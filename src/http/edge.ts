@@ -220,7 +220,7 @@ function unrouted(request: Request, served: readonly Route[], cors: Cors): Respo
   const path = pathOf(request);
   const at = served.filter((it) => isAt(it, path));
   const methods = at.map(({ method }) => method).join(", ");
-  const isCrossOrigin = cors.isOn && isOfInterface(path);
+  const isCrossOrigin = cors.isOn && (at.length > 0 || isOfInterface(path));
   const preflight = isCrossOrigin ? cors.preflight(request, methods || "GET, POST") : null;
   if (preflight !== null) return preflight;
   // Below a path with a wildcard is what another API has under its own methods.

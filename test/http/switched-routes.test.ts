@@ -155,6 +155,28 @@ test("a page of a browser can read every header that is described", async () => 
   }
 });
 
+test.each([
+  "/v1beta/models/m:generateContent",
+  "/token/v1beta1/publishers/p/models/m:countTokens",
+  "/rerank",
+])("a page of a browser can call %s", async (path) => {
+  const origin = "https://page.test";
+  await using world = await World.start({ head: `[server]\ncors_origins = ["${origin}"]` });
+  const asked = {
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "x-goog-api-key",
+  };
+  const preflight = await fetch(world.running.url + path, {
+    method: "OPTIONS",
+    headers: { origin, ...asked },
+  });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");
+  expect(preflight.headers.get("access-control-allow-headers")).toBe("x-goog-api-key");
+  const refused = await fetch(world.running.url + path, { method: "POST", headers: { origin } });
+  expect(refused.headers.get("access-control-allow-origin")).toBe(origin);
+});
+
 test("only the extensions that are on are described, before and after a reload", async () => {
   await using world = await World.start();
   const described = async () => {
