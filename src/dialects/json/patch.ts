@@ -71,7 +71,7 @@ function editMembers(bytes: Uint8Array, spans: JsonSpans, changes: MemberChanges
   return edits;
 }
 
-/** A change of these has only the members to set in them: their schemas are long, and truncated where the change is decided. */
+/** A change has only the members to set in them: their schemas are long, and truncated where it is decided. */
 const mergedNames = ["generationConfig", "generation_config"] as const satisfies readonly GovernedName[];
 
 function editsTo(bytes: Uint8Array, { name, valueStart, end }: Member, value: Json): Edit[] {
@@ -80,7 +80,7 @@ function editsTo(bytes: Uint8Array, { name, valueStart, end }: Member, value: Js
   return editMembers(bytes, scanObject(bytes, valueStart, Object.keys(value)), value);
 }
 
-/** The same changes to a parsed body. */
+/** A parsed body with these changes. */
 export function changedBody(body: JsonObject, changes: BodyChanges): JsonObject {
   const changed: JsonObject = { ...body, ...changes };
   for (const name of mergedNames) {
