@@ -27,17 +27,21 @@ interface RequestForm extends Omit<OtherRequest, "counting"> {
   readonly maxTokenIds?: number | undefined;
   /** The files in a JSON request, which a form has as parts. */
   readonly filesIn?: MeteredRoute["filesIn"] | undefined;
+  /** Adds what the path says; absent if it says nothing. */
+  readonly addPath?: ((body: Uint8Array, path: string) => Uint8Array) | undefined;
 }
 
 const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
-  ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
+  ...clientDialectNames.map((dialect) => {
+    const own = clientDialect(dialect);
+    return [dialect, { ...own, dialect, addPath: own.inPath?.addTo }] as const;
+  }),
   ...otherRequests.map((request) => [request.kind, request] as const),
   ...meteredRouteNames.map((name) => {
-    const { requestSchema, maxTokenIds, filesIn } = meteredRoute(name);
-    return [
-      name,
-      { dialect: meteredDialect, requestSchema: () => requestSchema, maxTokenIds, filesIn },
-    ] as const;
+    const { requestSchema, maxTokenIds, filesIn, inPath } = meteredRoute(name);
+    const addPath = inPath?.addTo;
+    const form = { dialect: meteredDialect, requestSchema: () => requestSchema } as const;
+    return [name, { ...form, maxTokenIds, filesIn, addPath }] as const;
   }),
 ]);
 
@@ -50,6 +54,11 @@ function formOf(kind: RequestKind): RequestForm {
 /** The dialect of this kind of request. */
 export function dialectOf(kind: RequestKind): ClientDialectName {
   return formOf(kind).dialect;
+}
+
+/** What adds to such a body what its path says; null if the body says it all. */
+export function pathReader(kind: RequestKind): ((body: Uint8Array, path: string) => Uint8Array) | null {
+  return formOf(kind).addPath ?? null;
 }
 
 /** The body with what it asks for in fields of its dialect, under the names by which prices are looked up. */

@@ -13,6 +13,8 @@ const naming: Readonly<Record<string, string>> = {
   "src/content/join/stream-joiner.ts": "a list of joiners, for a thread that loads no dialect",
   "src/dialects/metered/embeddings/cohere.ts": "a format of embeddings, at a provider of this dialect",
   "src/dialects/metered/embeddings/google.ts": "a format of embeddings, at a provider of this dialect",
+  "src/dialects/metered/google-embeddings/index.ts":
+    "embeddings for Google's clients, a method in the dialect's paths",
   "src/dialects/metered/rerank/index.ts": "a format of rerank, at a provider of this dialect",
   "src/dialects/metered/route.ts": "metered routes are OpenAI's",
   "src/dialects/reasoning/reasoning-envelope.ts": "makers of reasoning, one of which has a dialect's name",
@@ -27,6 +29,8 @@ const importing: Readonly<Record<string, string>> = {
   "src/dialects/metered/completions/index.ts": "text completions have chat's events",
   "src/dialects/metered/done-reader.ts": "events of metered routes report usage as chat's do",
   "src/dialects/metered/embeddings/google.ts": "Google's names of models",
+  "src/dialects/metered/google-embeddings/request.ts":
+    "embeddings for Google's clients: paths, and fields in two spellings",
   "src/dialects/registry.ts": "the registry",
   "src/gateway/background/": "responses in the background, a part of the Responses API",
   "src/gateway/conversations/": "stored conversations and compaction, a part of the Responses API",

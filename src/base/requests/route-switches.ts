@@ -12,9 +12,10 @@ const routeSwitches = {
   input_tokens: { default: true, description: "/v1/responses/input_tokens." },
   gemini: {
     default: true,
-    description: "Google's generateContent, countTokens and list of models, below /v1beta, /v1alpha and /v1.",
+    description:
+      "Google's generateContent, countTokens, embedContent and list of models, below /v1beta, /v1alpha and /v1.",
   },
-  embeddings: { default: true, description: "/v1/embeddings." },
+  embeddings: { default: true, description: "/v1/embeddings, and Google's embedContent." },
   rerank: { default: true, description: "/v1/rerank." },
   completions: { default: true, description: "/v1/completions and /v1/fim/completions." },
   moderations: { default: true, description: "/v1/moderations." },

@@ -110,7 +110,7 @@ export interface RequestInPath {
 
 export interface PathFacts {
   readonly model: string;
-  readonly method: "generate" | "stream" | "count";
+  readonly method: "generate" | "stream" | "count" | "embed" | "embedAll";
 }
 
 /** Another request of a dialect than one for an answer. */

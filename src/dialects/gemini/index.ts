@@ -8,6 +8,7 @@ import { wordCallIds } from "../tools/call-id.ts";
 import { askedExtras } from "./client/asked-extras.ts";
 import { bodyNames } from "./client/body-names.ts";
 import { checkBody, documentedRequest, documentedResponse, requestSchema } from "./client/check-body.ts";
+import { documentedEmbeddings } from "./client/embeddings-documented.ts";
 import { googleErrors } from "./client/error-format.ts";
 import { requestFields } from "./client/fields.ts";
 import { limitOutput } from "./client/output-limit.ts";
@@ -82,12 +83,16 @@ const client: ClientDialect = {
     operationId: "generateContent",
     summary: "Generate content",
     description:
-      "The path ends in `{model}:generateContent`, `{model}:streamGenerateContent` (a JSON list without `?alt=sse`), or `{model}:countTokens`.",
+      "The path ends in `{model}:generateContent`, `{model}:streamGenerateContent` (a JSON list without `?alt=sse`), `{model}:countTokens`, `{model}:embedContent` or `{model}:batchEmbedContents`, each with its own request and response below.",
     inPath: "model",
     request: "GenerateContentRequest",
     response: "GenerateContentResponse",
     events: "Lines `data: ` with a GenerateContentResponse each.",
-    schemas: { GenerateContentRequest: documentedRequest, GenerateContentResponse: documentedResponse },
+    schemas: {
+      GenerateContentRequest: documentedRequest,
+      GenerateContentResponse: documentedResponse,
+      ...documentedEmbeddings,
+    },
   },
   errorFormat: googleErrors,
   marks: ["x-goog-api-key", "x-goog-api-client"],
@@ -103,6 +108,7 @@ const client: ClientDialect = {
   systemFields: ["systemInstruction", "system_instruction"],
   fieldNames: {
     turns: "contents",
+    outputLimit: "generationConfig.maxOutputTokens",
     effort: "generationConfig.thinkingConfig",
     reasoning: "thoughtSignature",
     stop: "generationConfig.stopSequences",

@@ -1,6 +1,7 @@
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import { completions, fimCompletions } from "./completions/index.ts";
 import { embeddings } from "./embeddings/index.ts";
+import { googleEmbeddings } from "./google-embeddings/index.ts";
 import { imageEdits, imageGenerations } from "./images/index.ts";
 import { moderations } from "./moderations/index.ts";
 import { rerank } from "./rerank/index.ts";
@@ -11,6 +12,7 @@ import { transcriptions, translations } from "./transcriptions/index.ts";
 /** All metered routes, by the names of the request bodies that they are validated as. */
 const routes = {
   embeddings,
+  google_embeddings: googleEmbeddings,
   moderations,
   rerank,
   completions,

@@ -19,8 +19,9 @@ export const meteredDialect = "chat";
  * this has the parts that differ. All members are functions of bodies, because large bodies are read on another thread.
  */
 export interface MeteredRoute {
-  /** Paths below the origin. The first one is documented. */
-  readonly paths: readonly [string, ...string[]];
+  /** Paths below the origin. The first one is documented. None if it is a method in the paths of a dialect. */
+  readonly paths: readonly string[];
+  readonly inPath?: MethodInPath;
   readonly operation: ClientOperation;
   readonly switchedBy: RouteSwitch;
   /** The use that a model has to serve. */
@@ -70,6 +71,13 @@ export interface MeteredRoute {
   texts?(body: JsonObject): readonly string[];
   /** The end of a response that Sluice writes, with the charged usage. */
   writeEnd?(usage: Usage): string;
+}
+
+/** A route for methods in the paths of a dialect, whose errors it has. */
+export interface MethodInPath {
+  readonly dialect: ClientDialectName;
+  /** The body in the form of the route's schema, with what the path says. */
+  addTo(body: Uint8Array, path: string): Uint8Array;
 }
 
 /** Types of a form's fields. Other fields can be objects or lists, written as JSON. */
@@ -181,9 +189,11 @@ export interface MeteredFormat {
   /** It accepts the ids of OpenAI's tokens. */
   readonly takesTokenIds?: true;
   /** Members to change besides `model`. */
-  changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
+  changes?(body: JsonObject, target: FormatTarget, dropped: Set<string>): MemberChanges | undefined;
   /** Writes a body of the provider's own kind. Dropped fields of the client's body are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
+  /** Adds to a written body what Google's clients say of each text. Absent if the provider has no names for it. */
+  addOptions?(written: JsonObject, options: readonly JsonObject[], drop: (name: string) => void): JsonObject;
   /** Reads a response that the client gets unchanged; null if it has to be rewritten. */
   pass?(answer: MeteredResponse, requested: RequestedForm): MeteredReading | null;
   /** Passing a response needs a full parse, which takes long if it has many values; else only an outline is parsed. */
@@ -219,6 +229,8 @@ export interface RequestedForm {
   readonly held: { readonly input: number; readonly output: number };
   /** The names of the prices that can charge the request. */
   readonly priced: readonly string[];
+  /** Writes vectors in another form than OpenAI's. */
+  writeVectors?(vectors: readonly (readonly number[] | string)[]): string;
 }
 
 export type MeteredFigures = Pick<MeteredReading, "usage" | "extras">;

@@ -123,6 +123,7 @@ async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response
 
 const methods: { readonly [Use in ModelUse]?: readonly string[] } = {
   generation: ["generateContent", "countTokens"],
+  embeddings: ["embedContent", "batchEmbedContents"],
 };
 
 function shown(

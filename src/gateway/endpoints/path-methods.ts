@@ -1,11 +1,13 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../../dialects/metered/registry.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation } from "../exchange/served-operation.ts";
 import { generate } from "../generate.ts";
+import { serveMetered } from "../metered/serve.ts";
 import { asList } from "../response/list-stream.ts";
 import { countTokens } from "./count-tokens.ts";
 
@@ -29,10 +31,19 @@ function pathMethods(name: ClientDialectName, path: string): ServedOperation {
     use: "generation",
     tracedAs: "chat",
     codes: [...chargedCodes, timeoutCode, "not_found"],
-    headers: chargedHeaders,
+    headers: [...chargedHeaders, "x-sluice-model", "x-sluice-units"],
     description: { ...operation, headers: ["Idempotency-Key"] },
     run: (gateway, exchange) => runMethod(gateway, exchange, name),
   };
+}
+
+/** The route in the paths of a dialect, while it is on. */
+function metered({ configured }: Exchange, name: ClientDialectName): MeteredRouteName {
+  const { routes } = configured.settings;
+  const found = meteredRouteNames.find((each) => meteredRoute(each).inPath?.dialect === name);
+  if (found === undefined || !routes[meteredRoute(found).switchedBy])
+    throw new GatewayError("not_found", "This gateway serves no embeddings.");
+  return found;
 }
 
 async function runMethod(gateway: Gateway, exchange: Exchange, name: ClientDialectName): Promise<Response> {
@@ -41,6 +52,8 @@ async function runMethod(gateway: Gateway, exchange: Exchange, name: ClientDiale
   const method = inPath?.read(pathname)?.method;
   if (inPath === undefined || method === undefined)
     throw new GatewayError("not_found", `Unknown method. ${errorFormat.served ?? ""}`);
+  if (method === "embed" || method === "embedAll")
+    return serveMetered(gateway, exchange, metered(exchange, name));
   if (method === "count") {
     const { writeCount: write } = inPath;
     return countTokens(gateway, exchange, { kind: name, dialect: name, write });

@@ -189,7 +189,7 @@ export function factsOf(exchange: Exchange, status: number, outcome: string, err
     method: exchange.call.route.method,
     route: exchange.call.route.path,
     mode: exchange.key?.mode ?? exchange.call.route.mode,
-    tracedAs: exchange.call.route.tracedAs,
+    tracedAs: exchange.tracedAs ?? exchange.call.route.tracedAs,
     atMs: exchange.atMs,
     endedAtMs: exchange.clock.wallMs(),
     keyId: exchange.key?.id ?? null,

@@ -137,6 +137,8 @@ export class Exchange {
   timeoutMs: number | null = null;
   /** Null if it belongs to no trace. */
   trace: TraceContext | null = null;
+  /** Its name in the GenAI conventions, where the path's method decides it; null for the route's. */
+  tracedAs: string | null = null;
   /** Set if the request gets a span. */
   parameters: RequestParameters | null = null;
   /**

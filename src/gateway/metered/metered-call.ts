@@ -4,7 +4,7 @@ import { traceHeaders } from "../../base/requests/trace-context.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import { type MeteredRoute, meteredDialect, type RequestedForm } from "../../dialects/metered/route.ts";
-import { clientDialect } from "../../dialects/registry.ts";
+import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
@@ -30,8 +30,8 @@ export interface MeteredCallParts {
 /** One call to a provider for a metered request: for all of it, or a part. */
 export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly conversation = null;
-  /** Its errors have OpenAI's form. */
-  readonly clientDialect = meteredDialect;
+  /** Whose form its errors have. */
+  readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
   readonly takesAnyType: boolean;
   readonly streamsAnyType: boolean;
@@ -48,6 +48,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
 
   constructor(parts: HeldMeteredCall, part: JsonObject | null, pinned: Deployment | null) {
     super(parts.call, parts.meter, parts.wanted);
+    this.clientDialect = parts.route.inPath?.dialect ?? meteredDialect;
     this.#parts = parts;
     this.#part = part;
     this.pinned = pinned;
@@ -93,7 +94,7 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
     if (format.write !== undefined) {
       return JSON.stringify(format.write(this.#part ?? request.body, target, this.dropped));
     }
-    const others = format.changes?.(this.#part ?? request.truncated, target);
+    const others = format.changes?.(this.#part ?? request.truncated, target, this.dropped);
     const changes = { ...request.nullRemovals, model: target.model, ...this.#usageOption(deployment) };
     if (this.#part !== null) return JSON.stringify({ ...this.#part, ...changes, ...others });
     const body = patchBody(request.bytes, request.spans, changes);

@@ -35,6 +35,7 @@ export async function serveMetered(
   name: MeteredRouteName,
 ): Promise<Response> {
   const metered = meteredRoute(name);
+  exchange.tracedAs = metered.inPath === undefined ? null : metered.tracedAs;
   exchange.joinTrace();
 
   const call = await admit(gateway, exchange);

@@ -8,6 +8,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import {
   dialectOf,
   itemsFieldOf,
+  pathReader,
   type RequestKind,
   rejectLongLists,
   rejectTooManyMembers,
@@ -30,7 +31,7 @@ export interface ExpectedRequest {
 
 /** The body with what its path says. */
 export function withPath(bytes: Uint8Array, { kind, path }: ExpectedRequest): Uint8Array {
-  return path === null ? bytes : (clientDialect(dialectOf(kind)).inPath?.addTo(bytes, path) ?? bytes);
+  return path === null ? bytes : (pathReader(kind)?.(bytes, path) ?? bytes);
 }
 
 /** Throws `invalid_request` for anything but a request of this kind. */

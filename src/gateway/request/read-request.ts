@@ -3,8 +3,7 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { truncateBody } from "../../dialects/json/parse-body.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import { clientDialect } from "../../dialects/registry.ts";
-import { dialectOf, type RequestKind } from "../../dialects/request-kinds.ts";
+import { pathReader, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinPieces, joinShared } from "../body-worker/join-shared.ts";
@@ -52,8 +51,8 @@ export class BodyReading implements BodyLimit, Disposable {
 
   /** Null if the body names the model. */
   #modelPath(): string | null {
-    const { inPath } = clientDialect(dialectOf(this.#expected.kind));
-    return inPath === undefined ? null : urlOf(this.#admitted.exchange.call).pathname;
+    const readsPath = pathReader(this.#expected.kind) !== null;
+    return readsPath ? urlOf(this.#admitted.exchange.call).pathname : null;
   }
 
   /** The request with a body of these pieces, because of what it continues. Throws if it is too large. */

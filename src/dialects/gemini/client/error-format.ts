@@ -21,7 +21,7 @@ export const googleErrors: ErrorFormat = {
   schemaName: "GoogleError",
   schema,
   served:
-    "Served are generateContent, streamGenerateContent, countTokens and the list of models, not files, caches, batches, tuning, Live and interactions.",
+    "Served are generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents and the list of models, not files, caches, batches, tuning, Live and interactions.",
   requestIdHeaders: ["x-request-id"],
   rateLimits: openAiLimits,
   body: (error, requestId) => ({

@@ -17,6 +17,8 @@ const methods = tableOf<PathFacts["method"]>({
   generateContent: "generate",
   streamGenerateContent: "stream",
   countTokens: "count",
+  embedContent: "embed",
+  batchEmbedContents: "embedAll",
 });
 
 /** Ids may have slashes, which are sent as they are or encoded. */
@@ -36,7 +38,7 @@ function decode(text: string): string | null {
 }
 
 /** The AI SDK sends an id with a slash without `models/`. */
-function idOf(name: string): string {
+export function idOf(name: string): string {
   const { publisher, id } = vertex.exec(name)?.groups ?? {};
   if (id === undefined) return name.replace(/^models\//, "");
   return publisher === "google" ? id : `${publisher}/${id}`;

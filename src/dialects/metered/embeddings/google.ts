@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { modelName } from "../../gemini/provider/targets.ts";
-import { objectOf } from "../../json/json-fields.ts";
+import { objectOf, objectsOf } from "../../json/json-fields.ts";
 import { isTokenCount } from "../../usage/reported-usage.ts";
 import { dimensionsOf, dropOthers, textsOf } from "./request.ts";
 import { vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
@@ -22,6 +22,9 @@ export const geminiEmbeddings = writtenFormat(
         })),
       };
     },
+    addOptions: ({ requests }, options) => ({
+      requests: objectsOf(requests).map((request, index) => ({ ...options[index], ...request })),
+    }),
   },
   ({ embeddings, usageMetadata }) => ({
     vectors: vectorsOf(embeddings, (item) => item["values"]),
@@ -41,6 +44,14 @@ export const vertexEmbeddings = writtenFormat(
     write(body, target, dropped) {
       dropOthers(body, [], dropped);
       return takesContent.test(target.name) ? contentOf(body) : instancesOf(body);
+    },
+    addOptions({ instances, ...written }, options, drop) {
+      if (instances === undefined) return { ...options[0], ...written };
+      const own = objectsOf(instances).map((instance, index) => ({
+        ...instance,
+        ...instanceOptions(options[index] ?? {}, drop),
+      }));
+      return { ...written, instances: own };
     },
   },
   (answer) => {
@@ -64,6 +75,15 @@ function instancesOf(body: JsonObject): JsonObject {
   return {
     instances: textsOf(body).map((content) => ({ content })),
     ...(Object.keys(options).length === 0 ? {} : { parameters: options }),
+  };
+}
+
+function instanceOptions(options: JsonObject, drop: (name: string) => void): JsonObject {
+  const { taskType, title, ...others } = options;
+  for (const name of Object.keys(others)) drop(name);
+  return {
+    ...(taskType === undefined ? {} : { task_type: taskType }),
+    ...(title === undefined ? {} : { title }),
   };
 }
 

@@ -34,7 +34,7 @@ function base64Of(vector: Vector): string {
   return Buffer.from(bytes.buffer).toString("base64");
 }
 
-function floatsOf(vector: Vector): readonly number[] {
+export function floatsOf(vector: Vector): readonly number[] {
   if (typeof vector !== "string") return vector;
   const { buffer, byteOffset, byteLength } = Buffer.from(vector, "base64");
   const bytes = new DataView(buffer, byteOffset, byteLength);
@@ -120,7 +120,7 @@ export interface FoundVectors {
 type FindVectors = (answer: JsonObject, countedInput: number | null) => FoundVectors;
 
 type WrittenFormat = Required<Pick<MeteredFormat, "write" | "maxInputs">> &
-  Pick<MeteredFormat, "dialect" | "method">;
+  Pick<MeteredFormat, "dialect" | "method" | "addOptions">;
 
 /** A vendor's own format, in which a request can become several calls. */
 export function writtenFormat(format: WrittenFormat, find: FindVectors): MeteredFormat {
@@ -149,7 +149,7 @@ export function mergeVectors(
     isReported &&= (tokens ?? 0) > 0;
   }
   return {
-    written: writeVectors(vectors, requested),
+    written: requested.writeVectors?.(vectors) ?? writeVectors(vectors, requested),
     usage: isReported ? inputUsage(inputTokens) : null,
     extras: images === 0 ? {} : { units: { images } },
   };
