@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { eitherOf } from "./conversation/google.ts";
 import { type GenAiPart, listIn, textIn } from "./conversation/part.ts";
 import { type Message, readConversation } from "./conversation/read.ts";
 import type { ContentDocument } from "./document.ts";
@@ -23,7 +24,10 @@ export function tracedContent(id: string, document: Uint8Array): TracedContent {
     .filter(([, list]) => list.length > 0)
     .map(([name, list]) => [name, JSON.stringify(list)]);
   const rest = {
-    ...attributeOf("gen_ai.response.id", isObject(response) ? textIn(response["id"]) : ""),
+    ...attributeOf(
+      "gen_ai.response.id",
+      isObject(response) ? textIn(response["id"] ?? response["responseId"]) : "",
+    ),
     ...attributeOf(
       "gen_ai.response.finish_reasons",
       output.flatMap((message) => reasonOf(message) ?? []),
@@ -39,7 +43,9 @@ function attributeOf(name: string, value: string | string[]): Record<string, str
 }
 
 function stopsIn(request: JsonObject): string[] {
-  const stops = request["stop_sequences"] ?? request["stop"];
+  const config = eitherOf(request, "generationConfig", "generation_config");
+  const google = isObject(config) ? eitherOf(config, "stopSequences", "stop_sequences") : undefined;
+  const stops = request["stop_sequences"] ?? request["stop"] ?? google;
   return typeof stops === "string" ? [stops] : listIn(stops).map(textIn).filter(Boolean);
 }
 

@@ -2,6 +2,7 @@ import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
+import { clientDialect } from "../dialects/registry.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
 import type { ClientCall, Route } from "../gateway/exchange/client-call.ts";
 import { recordContentError } from "../gateway/exchange/content.ts";
@@ -106,12 +107,26 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
   return response;
 }
 
+/** Advice of the ledger, which knows no dialects, names the client's own field. */
+const limitAdvice = "Lower `max_tokens`";
+
+function inClientsWords(error: GatewayError, dialect: Route["dialect"]): GatewayError {
+  if (dialect === null || !error.message.includes(limitAdvice)) return error;
+  const { code, param, retryAfterSeconds, vendor } = error;
+  const advice = `Lower \`${clientDialect(dialect).fieldNames.outputLimit}\``;
+  return new GatewayError(code, error.message.replace(limitAdvice, advice), {
+    param,
+    retryAfterSeconds,
+    vendor,
+  });
+}
+
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
 function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boolean): Response {
   if (exchange.early !== null) return exchange.early.failure(thrown);
   const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
-  const named = namedAsSent(error, exchange.sentPaths);
-  const format = exchange.call.route.errors;
+  const { errors: format, dialect } = exchange.call.route;
+  const named = namedAsSent(inClientsWords(error, dialect), exchange.sentPaths);
   const rendered = renderError(format, named, exchange.id);
   const isAgents = exchange.isSignIn && error.code === "limit_reached";
   const { status, headers, body } = (isAgents && format.asSpendLimit?.(rendered, error)) || rendered;

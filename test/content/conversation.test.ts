@@ -47,6 +47,45 @@ describe("a conversation reads the same in every format", () => {
     ]);
   });
 
+  test("Google's contents, in both spellings", () => {
+    const functionDeclarations = [{ name: "weather", description: "Now", parametersJsonSchema: parameters }];
+    const inlineData = { mimeType: "image/png", data: image };
+    const request = {
+      system_instruction: { parts: { text: "Be brief." } },
+      tools: { functionDeclarations },
+      contents: [
+        { parts: [{ text: "Hi" }, { inlineData }] },
+        { role: "model", parts: [{ functionCall: { id: "c1", name: "weather", args: { city: "Delft" } } }] },
+        { role: "user", parts: { function_response: { id: "c1", name: "weather", response: "11 °C" } } },
+        { role: "user", parts: [{ fileData: { fileUri: "https://x/a.pdf", mimeType: "application/pdf" } }] },
+      ],
+    };
+    const parts = [{ text: "Hmm", thought: true }, { text: "Cold." }];
+    const answer = { candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }] };
+    const read = readConversation(request, answer);
+    expect(read.system).toEqual([text("Be brief.")]);
+    expect(read.tools).toEqual([definition]);
+    expect(read.input).toEqual([
+      { role: "user", parts: [text("Hi"), data], path: "contents[0]" },
+      { role: "assistant", parts: [call], path: "contents[1]" },
+      { role: "user", parts: [result], path: "contents[2]" },
+      {
+        role: "user",
+        parts: [{ type: "uri", modality: "file", uri: "https://x/a.pdf" }],
+        path: "contents[3]",
+      },
+    ]);
+    expect(read.output).toEqual([
+      {
+        role: "assistant",
+        parts: [{ type: "reasoning", content: "Hmm" }, text("Cold.")],
+        finish_reason: "STOP",
+      },
+    ]);
+    const mixed = { tools: [{ functionDeclarations, googleSearch: {} }] };
+    expect(readConversation(mixed, null).tools).toEqual([definition, { googleSearch: {} }]);
+  });
+
   test("messages", () => {
     const request = {
       system: [{ type: "text", text: "Be brief." }],

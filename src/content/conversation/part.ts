@@ -84,7 +84,7 @@ const modalities: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** An image, a sound or a file: the digest of its data, or its address. Null if the block is neither. */
-function mediumOf(block: JsonObject, type: string): GenAiPart | null {
+export function mediumOf(block: JsonObject, type: string): GenAiPart | null {
   const modality = modalities.find(([names]) => names.test(type))?.[1];
   if (modality === undefined) return null;
   const found = mediumIn(block, 0);

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { eitherOf, googleParts, googleRole, repeatedIn } from "./google.ts";
 import {
   callPart,
   type GenAiPart,
@@ -33,8 +34,12 @@ export interface ReadConversation {
 export function readConversation(request: Json, response: Json): ReadConversation {
   const body = isObject(request) ? request : {};
   return {
-    system: [...partsOf(body["system"]), ...partsOf(body["instructions"])],
-    tools: listIn(body["tools"]).map(definitionOf),
+    system: [
+      ...partsOf(body["system"]),
+      ...partsOf(body["instructions"]),
+      ...googleParts(eitherOf(body, "systemInstruction", "system_instruction")),
+    ],
+    tools: repeatedIn(body["tools"]).flatMap(functionsIn).map(definitionOf),
     input: inputOf(body),
     output: isObject(response) ? outputOf(response) : [],
   };
@@ -51,7 +56,11 @@ function inputOf(body: JsonObject): readonly PlacedMessage[] {
     if (typeof input === "string") return [{ role: "user", parts: textPart(input), path: name }];
     if (Array.isArray(input)) return readItems(input, name);
   }
-  return [];
+  return repeatedIn(body["contents"]).map((content, place) => ({
+    role: isObject(content) ? googleRole(content) : "user",
+    parts: googleParts(content),
+    path: `contents[${place}]`,
+  }));
 }
 
 /** An item of a request: a message of any format, or a call, a result or the reasoning between messages. */
@@ -86,7 +95,9 @@ function reasoningOf(item: JsonObject): readonly GenAiPart[] {
 }
 
 function outputOf(response: JsonObject): readonly Message[] {
-  const { choices, output, content, text, stop_reason: stop, status } = response;
+  const { choices, output, content, text, stop_reason: stop, status, candidates } = response;
+  if (Array.isArray(candidates))
+    return candidates.flatMap((candidate) => (isObject(candidate) ? [candidateOf(candidate)] : []));
   if (Array.isArray(choices))
     return choices.flatMap((choice) => (isObject(choice) ? [choiceOf(choice)] : []));
   if (Array.isArray(output)) {
@@ -107,15 +118,30 @@ function choiceOf(choice: JsonObject): Message {
   return finished(parts, textIn(reason));
 }
 
+function candidateOf({ content, finishReason }: JsonObject): Message {
+  return finished(googleParts(content), textIn(finishReason));
+}
+
 function finished(parts: readonly GenAiPart[], reason: string): Message {
   return { role: "assistant", parts, ...(reason === "" ? {} : { finish_reason: reason }) };
+}
+
+/** Google's tools have several functions each. */
+function functionsIn(tool: Json): readonly Json[] {
+  if (!isObject(tool)) return [tool];
+  const { functionDeclarations, function_declarations, ...others } = tool;
+  const functions = repeatedIn(functionDeclarations ?? function_declarations);
+  return functions.length === 0 || Object.keys(others).length > 0 ? [...functions, others] : functions;
 }
 
 /** A tool in the form that the conventions name; what is not a function is as the client wrote it. */
 function definitionOf(tool: Json): Json {
   if (!isObject(tool)) return tool;
   const definition = isObject(tool["function"]) ? tool["function"] : tool;
-  const parameters = definition["parameters"] ?? definition["input_schema"];
+  const parameters =
+    definition["parameters"] ??
+    definition["input_schema"] ??
+    eitherOf(definition, "parametersJsonSchema", "parameters_json_schema");
   if (parameters === undefined) return tool;
   const { name, description } = definition;
   return {

@@ -7,6 +7,8 @@ import { listOf } from "../json/json-fields.ts";
 export interface FieldNames {
   /** The conversation. */
   readonly turns: string;
+  /** The most that the response may have, in tokens. */
+  readonly outputLimit: string;
   /** The reasoning effort. */
   readonly effort: string;
   /** Reasoning of earlier turns. */
@@ -43,6 +45,7 @@ export interface FieldNames {
 
 /** The names that OpenAI's and Anthropic's formats share. A name that only one of them has is the same in the other. */
 export const sharedNames = {
+  outputLimit: "max_tokens",
   temperature: "temperature",
   topP: "top_p",
   topK: "top_k",

@@ -65,6 +65,7 @@ const client: ClientDialect = {
   fieldNames: {
     ...sharedNames,
     turns: "input",
+    outputLimit: "max_output_tokens",
     effort: "reasoning",
     reasoning: "reasoning",
     stop: "stop",

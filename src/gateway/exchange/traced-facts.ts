@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { KeyMode } from "../../base/key-attributes.ts";
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { readLabels } from "../../base/requests/labels.ts";
@@ -44,21 +44,30 @@ function costUsdOf({ charge, charged, key, configured }: TracedExchange): number
 
 /** The conventions' names, and the members of a request in any of the formats. */
 const parameterNames: readonly (readonly [attribute: string, ...members: string[]])[] = [
-  ["gen_ai.request.max_tokens", "max_tokens", "max_completion_tokens", "max_output_tokens"],
+  [
+    "gen_ai.request.max_tokens",
+    ...["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"],
+  ],
   ["gen_ai.request.temperature", "temperature"],
-  ["gen_ai.request.top_p", "top_p"],
-  ["gen_ai.request.top_k", "top_k"],
-  ["gen_ai.request.frequency_penalty", "frequency_penalty"],
-  ["gen_ai.request.presence_penalty", "presence_penalty"],
+  ["gen_ai.request.top_p", "top_p", "topP"],
+  ["gen_ai.request.top_k", "top_k", "topK"],
+  ["gen_ai.request.frequency_penalty", "frequency_penalty", "frequencyPenalty"],
+  ["gen_ai.request.presence_penalty", "presence_penalty", "presencePenalty"],
   ["gen_ai.request.seed", "seed"],
-  ["gen_ai.request.choice.count", "n"],
+  ["gen_ai.request.choice.count", "n", "candidateCount", "candidate_count"],
 ];
+
+/** Where some formats have them. */
+const parameterPlaces = ["generationConfig", "generation_config"] as const;
 
 /** Leaves out texts: they may be content. */
 export function requestParameters(body: JsonObject): RequestParameters {
   const parameters: Record<string, number> = {};
+  const places = [body, ...parameterPlaces.map((place) => body[place]).filter(isObject)];
   for (const [attribute, ...members] of parameterNames) {
-    const value = members.map((member) => body[member]).find((found) => typeof found === "number");
+    const value = places
+      .flatMap((place) => members.map((member) => place[member]))
+      .find((found) => typeof found === "number");
     if (value !== undefined) parameters[attribute] = value;
   }
   return parameters;

@@ -86,7 +86,9 @@ async function heldFor(generationConfig: JsonObject): Promise<number> {
   const poor = await world.creditCaller(0);
   const response = await ask("plain:generateContent", { contents, generationConfig }, poor);
   expect(response.status).toBe(402);
-  return Number(/up to ([\d.e-]+) credits/.exec((await errorOf(response)).message)?.[1]);
+  const { message } = await errorOf(response);
+  expect(message).toContain("Lower `generationConfig.maxOutputTokens`, or");
+  return Number(/up to ([\d.e-]+) credits/.exec(message)?.[1]);
 }
 
 test("each candidate is held for, and what all of them wrote is charged", async () => {
