@@ -36,15 +36,9 @@ export class BatchEnds {
     const end = this.endOf(batch);
     if (shown.status === "cancelling") return finish(id, "cancelled", "batch_cancelled", end);
     if (batch.expiresAtMs <= clock.monotonicMs()) return finish(id, "expired", "batch_expired", end);
-    return this.#hasWaitedLong(batch) && (await finish(id, "completed", "insufficient_credit", end));
-  }
-
-  #hasWaitedLong({ shown, waiting, resetsAtMs, expiresAtMs }: OpenBatch): boolean {
-    const { configured, clock } = this.#gateway;
-    if (waiting === null || shown.isPaused) return false;
-    if (waiting.for === "key" || waiting.for === "provider") return false;
-    if (resetsAtMs !== null && resetsAtMs < expiresAtMs) return false;
-    return clock.monotonicMs() - waiting.sinceMs >= configured.settings.batches.waitForFundsMs;
+    const { waitForFundsMs } = this.#gateway.configured.settings.batches;
+    if (!batch.hasWaited(waitForFundsMs, clock.monotonicMs())) return false;
+    return finish(id, "completed", "insufficient_credit", end);
   }
 
   /** A key that cannot be used, or has no room, keeps its batches waiting. */

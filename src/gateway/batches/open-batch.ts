@@ -35,8 +35,11 @@ export class OpenBatch {
   wakes = 0;
   /** What it waits for, and since when; null while it runs. */
   waiting: { readonly for: string; readonly sinceMs: number } | null;
-  /** When the limit resets that it waits for; null if that is not known. */
-  resetsAtMs: number | null = null;
+  /**
+   * When the limit resets for which this process could not start a line, null if that is not known. Undefined until it has tried: what
+   * it waits for may be over since the wait was noted, by another process or before a restart.
+   */
+  resetsAtMs: number | null | undefined;
   /** Lines of it are due whose deployments have to wait. */
   isHeldBack = false;
   readonly expiresAtMs: number;
@@ -59,6 +62,15 @@ export class OpenBatch {
     const keptUntilMs = atMs + resultDays * msPerDay;
     const outputUntilMs = Math.min(keptUntilMs, atMs + (this.request.outputMs ?? Number.POSITIVE_INFINITY));
     return { atMs, keptUntilMs, outputUntilMs, outputFileId: newId("file-"), errorFileId: newId("file-") };
+  }
+
+  /** Whether it has waited so long for money or space that its rest ends. A limit that resets in time is waited for. */
+  hasWaited(limitMs: number, nowMs: number): boolean {
+    if (this.waiting === null || this.shown.isPaused) return false;
+    const { for: waitsFor, sinceMs } = this.waiting;
+    if (waitsFor === "key" || waitsFor === "provider") return false;
+    if (this.resetsAtMs === undefined && waitsFor !== "storage") return false;
+    return nowMs - sinceMs >= limitMs && (this.resetsAtMs ?? Number.POSITIVE_INFINITY) >= this.expiresAtMs;
   }
 
   /** What kept its lines from starting may be over. */
