@@ -6,8 +6,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { agentTimeoutMs, runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 
-/** Too large to install for two lines, slow to start, not in a package manager, asks for its sign-in first, or calls a tool before it answers. */
-const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed", "qwen-code", "gemini-cli"];
+/** Too large to install for two lines, slow to start, not in a package manager, or calls a tool before it answers. */
+const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed", "qwen-code"];
 
 interface Trial {
   readonly client: () => Promise<string | null>;
@@ -32,6 +32,10 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
   codex: {
     client: largeClients.codex,
     line: (snippet) => `${snippet} exec --skip-git-repo-check --disable plugins --disable apps Hello`,
+  },
+  "gemini-cli": {
+    client: largeClients.geminiCli,
+    line: (snippet) => `${snippet} --skip-trust --prompt Hello`,
   },
   "google-genai": {
     client: async () => process.execPath,

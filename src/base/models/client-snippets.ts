@@ -96,6 +96,7 @@ codex -c model_provider=sluice -c ${shellQuoted(`model_providers.sluice={name="S
       key,
       model,
     }) => `export GOOGLE_GEMINI_BASE_URL=${shellWord(address)} GEMINI_API_KEY=${key}
+mkdir -p ~/.gemini && test -e ~/.gemini/settings.json || echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' > ~/.gemini/settings.json
 gemini --model ${shellWord(model)}`,
   },
   {
