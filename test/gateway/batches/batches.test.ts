@@ -211,19 +211,6 @@ describe.each(stores)("batches on %s", (store) => {
     expect(codesOf(await client.content(ended.error_file_id))).toEqual(["batch_expired", "batch_expired"]);
   });
 
-  test("lines run again while the provider is busy", async () => {
-    let busy = 1;
-    world.provider.script((request) => {
-      busy -= 1;
-      return busy >= 0
-        ? openAiError(429, "Slow down.", null, { "retry-after": "1" })
-        : usualResponse(request);
-    });
-    const ended = await client.untilEnded((await client.create(chatLines(3))).id);
-    expect(ended.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
-    expect(await chargesOf()).toHaveLength(3);
-  }, 60_000);
-
   test("a failure that the provider bills is charged once, with its result", async () => {
     const failure = {
       id: "resp_1",
@@ -296,32 +283,6 @@ describe.each(stores)("batches on %s", (store) => {
     await world.gateway.batches.deleteAbandoned();
     expect(await batches.get("batch_going")).toBeNull();
     expect(await world.running.store.uploads.find({ keyId, withAccount: false }, file.id)).not.toBeNull();
-  });
-
-  test("a line whose result could not be stored is not charged, and runs again", async () => {
-    const { store } = world.running;
-    const { recordResponsePart } = store;
-    let failures = 1;
-    Object.assign(store, {
-      recordResponsePart: (...part: Parameters<typeof recordResponsePart>) => {
-        failures -= 1;
-        return failures >= 0 ? Promise.reject(new Error("The database stops.")) : recordResponsePart(...part);
-      },
-    });
-    const message = { role: "assistant", content: "long ".repeat(40_000) };
-    const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
-    const long = { ...chatHead, choices: [{ index: 0, message, finish_reason: "stop" }], usage };
-    world.provider.script((request) => ({
-      ...usualResponse(request),
-      steps: [{ write: JSON.stringify(long) }],
-    }));
-    const ended = await client.untilEnded((await client.create(chatLines(2))).id);
-    Object.assign(store, { recordResponsePart });
-    expect(ended.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
-    const results = await client.results(ended);
-    expect(results.map(({ response }) => response?.body["choices"])).toEqual([long.choices, long.choices]);
-    expect(await chargesOf()).toHaveLength(2);
-    expect(world.provider.requests).toHaveLength(3);
   });
 
   test("a file is deleted with all of its parts, and never while a batch reads it", async () => {
@@ -424,4 +385,44 @@ describe.each(stores)("batches on %s", (store) => {
     expect((await client.call<{ data: unknown[] }>("GET", "/files")).body.data).toEqual([]);
     expect(await world.running.store.uploads.bytesOf(caller.key.id)).toBe(0);
   });
+
+  // The last ones, because lines that found a provider busy, or the store, slow their deployment down for a while.
+  test("a line whose result could not be stored is not charged, and runs again", async () => {
+    const { store } = world.running;
+    const { recordResponsePart } = store;
+    let failures = 1;
+    Object.assign(store, {
+      recordResponsePart: (...part: Parameters<typeof recordResponsePart>) => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new Error("The database stops.")) : recordResponsePart(...part);
+      },
+    });
+    const message = { role: "assistant", content: "long ".repeat(40_000) };
+    const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+    const long = { ...chatHead, choices: [{ index: 0, message, finish_reason: "stop" }], usage };
+    world.provider.script((request) => ({
+      ...usualResponse(request),
+      steps: [{ write: JSON.stringify(long) }],
+    }));
+    const ended = await client.untilEnded((await client.create(chatLines(2))).id);
+    Object.assign(store, { recordResponsePart });
+    expect(ended.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+    const results = await client.results(ended);
+    expect(results.map(({ response }) => response?.body["choices"])).toEqual([long.choices, long.choices]);
+    expect(await chargesOf()).toHaveLength(2);
+    expect(world.provider.requests).toHaveLength(3);
+  });
+
+  test("lines run again while the provider is busy", async () => {
+    let busy = 1;
+    world.provider.script((request) => {
+      busy -= 1;
+      return busy >= 0
+        ? openAiError(429, "Slow down.", null, { "retry-after": "1" })
+        : usualResponse(request);
+    });
+    const ended = await client.untilEnded((await client.create(chatLines(3))).id);
+    expect(ended.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+    expect(await chargesOf()).toHaveLength(3);
+  }, 60_000);
 });
