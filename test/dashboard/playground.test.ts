@@ -126,7 +126,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await problem.getByText("Check `upstream_model` and `base_url`").waitFor();
     await page.getByText("failed", { exact: true }).waitFor();
     expect(await violations(page), "a problem").toEqual([]);
-    for (const dialect of ["Chat completions", "Responses", "Messages"]) {
+    for (const dialect of ["Chat completions", "Responses", "Google's generateContent", "Messages"]) {
       await page.getByRole("button", { name: "Clear" }).click();
       await page.getByLabel("Message").fill("fast, break");
       await ask(dialect);
@@ -139,12 +139,15 @@ describe.if(browserPath !== null)("the playground", () => {
   const tools = {
     "Chat completions": [{ type: "function", function: { name: "look_up", parameters: { type: "object" } } }],
     Responses: [{ type: "function", name: "look_up", parameters: { type: "object" } }],
+    "Google's generateContent": [
+      { functionDeclarations: [{ name: "look_up", parameters: { type: "object" } }] },
+    ],
     Messages: [{ name: "look_up", input_schema: { type: "object" } }],
   };
   test.each(Object.entries(tools))("holds a conversation of several turns by %s", async (dialect, list) => {
     const sent: string[] = [];
     page.on("request", (request) => {
-      if (new URL(request.url()).pathname.startsWith("/v1/")) sent.push(request.postData() ?? "");
+      if (/^\/v1(?:beta)?\//.test(new URL(request.url()).pathname)) sent.push(request.postData() ?? "");
     });
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByLabel("Route").selectOption({ label: dialect });

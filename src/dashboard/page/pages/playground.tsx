@@ -13,7 +13,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Failure } from "../parts/states.tsx";
 import { forgetSecret, secretFor } from "../playground/payer.ts";
 import { takeRecorded } from "../playground/recorded.ts";
-import { type PageRoute, pageRoutes, type Question } from "../playground/routes.ts";
+import { type PageRoute, pageRoutes, pathOf, type Question } from "../playground/routes.ts";
 import { bodyOf } from "../playground/run.ts";
 import { callsFor, type Sent, turnsFor, useRounds } from "../playground/use-rounds.ts";
 import { query } from "../router.ts";
@@ -28,11 +28,16 @@ interface Place extends RouteView {
   readonly route: PageRoute;
 }
 
+/** A dialect has one form for all of its paths. */
+function nameOf({ dialect, operation }: RouteView): string {
+  return dialect ?? operation;
+}
+
 /** Deduplicated, because some routes have several paths. */
 function placesFor(routes: readonly RouteView[], mode: RouteView["mode"]): readonly Place[] {
   const places = new Map<string, Place>();
   for (const view of routes) {
-    const name = view.dialect ?? view.operation;
+    const name = nameOf(view);
     const route = pageRoutes[name];
     if (view.mode === mode && view.method === "POST" && route && !places.has(name))
       places.set(name, { ...view, name, route });
@@ -67,10 +72,11 @@ export function Playground() {
   const { rounds, isRunning, start, stop, clear } = useRounds(forgetSecret);
 
   const places = placesFor(routes.value?.data ?? [], payer?.mode ?? "credit");
+  const sentTo = routes.value?.data.find(({ method, path }) => method === "POST" && path === recorded?.route);
   const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
   const place =
     places.find(({ name }) => name === routeName) ??
-    places.find(({ path }) => path === recorded?.route) ??
+    places.find(({ name }) => sentTo !== undefined && name === nameOf(sentTo)) ??
     places.find(({ use }) => served.some((candidate) => serves(candidate, use))) ??
     places[0];
   const serving = models.value?.data.filter((candidate) => serves(candidate, place?.use)) ?? [];
@@ -124,7 +130,7 @@ export function Playground() {
             label="Route"
             state={[place?.name ?? "", setRouteName]}
             choices={places.map(({ name, route }) => ({ value: name, text: route.name }))}
-            hint={place && <code>POST {place.path}</code>}
+            hint={place && <code>POST {pathOf(place.route, place.path, shownQuestion)}</code>}
           />
           <ComboField
             label="Model"
@@ -184,7 +190,8 @@ export function Playground() {
           {place && (
             <RequestCode
               request={{
-                ...{ origin: location.origin, path: place.path, route: place.route },
+                ...{ origin: location.origin, route: place.route },
+                path: pathOf(place.route, place.path, shownQuestion),
                 body: bodyOf({
                   ...{ route: place.route, question: shownQuestion },
                   ...(body === "" ? {} : { body }),

@@ -1,4 +1,4 @@
-import { shellQuoted } from "../../../base/text/shell-word.ts";
+import { shellQuoted, shellWord } from "../../../base/text/shell-word.ts";
 import type { PageRoute } from "./routes.ts";
 
 export const codeLanguages = ["curl", "Python", "TypeScript"] as const;
@@ -26,7 +26,7 @@ export function codeOf(language: CodeLanguage, request: CodeRequest): string | n
 }
 
 export function curlOf({ origin, path, body }: Omit<CodeRequest, "route">): string {
-  const lines = [`curl ${origin}${path}`, '-H "Authorization: Bearer $SLUICE_KEY"'];
+  const lines = [`curl ${shellWord(origin + path)}`, '-H "Authorization: Bearer $SLUICE_KEY"'];
   if (body instanceof FormData) {
     body.forEach((value, name) => {
       const text = typeof value === "string" ? value : `@${value.name}`;

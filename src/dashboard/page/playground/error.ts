@@ -11,7 +11,13 @@ export function errorIn(body: unknown): CallError | null {
   const error = valueAt(body, "error") ?? valueAt(body, "response.error");
   const message = textAt(error, "message");
   if (message === "") return null;
-  return { code: textAt(error, "code") || textAt(error, "type") || "error", message };
+  const code = textAt(error, "code") || textAt(error, "type") || googleCode(error) || "error";
+  return { code, message };
+}
+
+/** Google's errors have the code in upper case. */
+function googleCode(error: unknown): string {
+  return textAt(error, "details.0.reason").toLowerCase();
 }
 
 /** Advice for errors of requests that are not logged, and so have no explanation. */

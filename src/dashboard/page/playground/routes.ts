@@ -1,10 +1,12 @@
 import { type Answer, imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./answer.ts";
-import { listAt, textAt } from "./json.ts";
+import { listAt, textAt, valueAt } from "./json.ts";
 import {
   anthropicCalls,
   anthropicMessages,
   chatCalls,
   chatMessages,
+  googleCalls,
+  googleContents,
   responsesCalls,
   responsesInput,
   type ToolCall,
@@ -34,6 +36,11 @@ export interface Question {
 /** A route whose response length can be limited can also stream. */
 export type QuestionField = Exclude<keyof Question, "model" | "stream" | "turns"> | "images";
 
+/** Where a question goes. */
+export function pathOf({ pathFor }: PageRoute, path: string, question: Question): string {
+  return pathFor?.(path, question) ?? path;
+}
+
 /** How the page uses a route: builds a request, and reads the response. */
 export interface PageRoute {
   readonly name: string;
@@ -41,6 +48,8 @@ export interface PageRoute {
   readonly fields: readonly QuestionField[];
   /** The label of `text`. */
   readonly textLabel?: string;
+  /** The path of a route whose model and method are there; absent if it is the route's own. */
+  pathFor?(path: string, question: Question): string;
   /** JSON, or a form where a file is sent. */
   body(question: Question): Record<string, unknown> | FormData;
   /** The text that one event of a stream adds. */
@@ -129,6 +138,33 @@ const messages: PageRoute = {
         .join(""),
     ),
   calls: anthropicCalls,
+};
+
+/** Without the model's thoughts. */
+function googleText(value: unknown): string {
+  return listAt(value, "candidates.0.content.parts")
+    .map((part) => (valueAt(part, "thought") === true ? "" : textAt(part, "text")))
+    .join("");
+}
+
+const google: PageRoute = {
+  name: "Google's generateContent",
+  fields: chatFields,
+  toolExample: '[{"functionDeclarations":[{"name":"…","parameters":{"type":"object"}}]}]',
+  pathFor: (path, { model, stream }) =>
+    path.replace(
+      "*",
+      `models/${encodeURIComponent(model)}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    ),
+  body: (question) => ({
+    contents: googleContents(question.turns),
+    systemInstruction: question.system === "" ? undefined : { parts: [{ text: question.system }] },
+    tools: toolsOf(question),
+    generationConfig: question.maxTokens === null ? undefined : { maxOutputTokens: question.maxTokens },
+  }),
+  delta: googleText,
+  read: (answer) => textAnswer(googleText(answer)),
+  calls: googleCalls,
 };
 
 const completionParts = {
@@ -230,6 +266,7 @@ export const pageRoutes: Readonly<Record<string, PageRoute>> = {
   chat,
   responses,
   messages,
+  gemini: google,
   createEmbedding: embedding,
   createModeration: moderation,
   rerank,

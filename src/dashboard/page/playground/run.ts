@@ -3,7 +3,7 @@ import { isObject, tryParse } from "../../../base/json.ts";
 import { api } from "../api.ts";
 import { type Answer, addressOf, noAnswer } from "./answer.ts";
 import { type CallError, errorIn } from "./error.ts";
-import type { PageRoute, Question } from "./routes.ts";
+import { type PageRoute, pathOf, type Question } from "./routes.ts";
 import { dataOf, EventCutter } from "./sse.ts";
 
 export interface Run {
@@ -99,7 +99,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
   };
   update({});
   try {
-    const response = await fetch(call.path, { ...request(call), signal });
+    const response = await fetch(pathOf(route, call.path, question), { ...request(call), signal });
     update({ status: response.status, requestId: response.headers.get("x-request-id") });
     const type = response.headers.get("content-type") ?? "";
     if (type.startsWith("text/event-stream") && response.body) await readStream(response.body);
@@ -109,7 +109,9 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     const unanswered = response.status < 500 ? "rejected" : "failed";
     update({ state: response.ok ? answered : unanswered, totalMs: sinceMs() });
   } catch (cause) {
-    const error = signal.aborted ? null : { code: "unreachable", message: String(cause) };
+    // Some formats break a stream off after its error.
+    const unreachable = { code: "unreachable", message: String(cause) };
+    const error = signal.aborted ? null : (now.error ?? unreachable);
     update({ state: signal.aborted ? "stopped" : "broken", totalMs: sinceMs(), error });
   }
   await showCharge();

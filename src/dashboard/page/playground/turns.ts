@@ -86,9 +86,34 @@ function textBlocks(text: string): readonly Json[] {
   return text === "" ? [] : [{ type: "text", text }];
 }
 
-function anthropicImage({ address }: AttachedImage): Json {
+function anthropicImage(image: AttachedImage): Json {
+  return { type: "image", source: { type: "base64", ...dataOf(image) } };
+}
+
+function dataOf({ address }: AttachedImage): { readonly media_type: string; readonly data: string } {
   const [, type = "", data = ""] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(address) ?? [];
-  return { type: "image", source: { type: "base64", media_type: type, data } };
+  return { media_type: type, data };
+}
+
+export function googleContents(turns: readonly Turn[]): readonly Json[] {
+  return turns.map((turn): Json => {
+    if (turn.by === "tools") {
+      const response = { output: turn.text };
+      const parts = turn.calls.map(({ id, name }) => ({ functionResponse: { id, name, response } }));
+      return { role: "user", parts };
+    }
+    const texts = turn.text === "" ? [] : [{ text: turn.text }];
+    if (turn.by === "user") return { role: "user", parts: [...turn.images.map(googleImage), ...texts] };
+    const calls = turn.calls.map(({ id, name, arguments: given }) => ({
+      functionCall: { id, name, args: tryParse(given) ?? {} },
+    }));
+    return { role: "model", parts: [...texts, ...calls] };
+  });
+}
+
+function googleImage(image: AttachedImage): Json {
+  const { media_type: mimeType, data } = dataOf(image);
+  return { inlineData: { mimeType, data } };
 }
 
 /** The tool calls of a non-streaming response, or of the events of a stream. */
@@ -137,6 +162,18 @@ export function anthropicCalls(values: readonly unknown[]): readonly ToolCall[] 
     arguments: textAt(part, "delta.partial_json"),
   }));
   return [...whole, ...streamed];
+}
+
+export function googleCalls(values: readonly unknown[]): readonly ToolCall[] {
+  return values
+    .flatMap((value) => listAt(value, "candidates.0.content.parts"))
+    .map((part) => valueAt(part, "functionCall"))
+    .filter((call) => call !== undefined)
+    .map((call) => ({
+      id: textAt(call, "id"),
+      name: textAt(call, "name"),
+      arguments: JSON.stringify(valueAt(call, "args") ?? {}),
+    }));
 }
 
 /** Joins the parts of each call, which have the same `index`. Parts without one are whole. */
