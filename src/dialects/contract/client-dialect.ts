@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ErrorFormat } from "../errors/envelope.ts";
@@ -65,6 +65,8 @@ export interface ClientDialect {
   readUser(body: JsonObject): string | null;
   /** Reads the output limits of a request, and rejects or caps what is above the model's. */
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
+  /** Finds the stop sequences of a body; absent if they are in the member that `fieldNames` has for them. */
+  readStops?(body: JsonObject): Json | undefined;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: WriterContext): JsonObject;
   /**

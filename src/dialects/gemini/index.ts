@@ -13,6 +13,7 @@ import { googleErrors } from "./client/error-format.ts";
 import { requestFields } from "./client/fields.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { addPathFacts, readPath } from "./client/path.ts";
+import { fieldOf } from "./client/proto-json.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { GeminiStreamWriter, heartbeat, inBandError } from "./client/stream-out.ts";
@@ -139,6 +140,7 @@ const client: ClientDialect = {
   forwardHeaders: () => noHeaders,
   readUser: (body) => stringOf(objectOf(body["labels"])?.["user"]),
   limitOutput,
+  readStops: (body) => fieldOf(objectOf(fieldOf(body, "generationConfig")) ?? {}, "stopSequences"),
   inPath: {
     paths: [
       ...["/v1beta/*", "/v1alpha/*", "/v1/models/*"],

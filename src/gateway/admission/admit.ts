@@ -161,7 +161,7 @@ function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown
 
 interface Presented {
   readonly secret: string;
-  /** In both headers. */
+  /** In two places. */
   readonly isTwice: boolean;
 }
 
@@ -171,12 +171,16 @@ const usualKeyHeader = "x-api-key";
 function readCredential({ request, route }: ClientCall): Presented | null {
   const { keyHeader } = route;
   const authorization = request.headers.get("authorization");
-  const apiKey = onlyKey(request.headers.get(keyHeader ?? usualKeyHeader), keyInQuery(request, route));
+  const inHeader = request.headers.get(keyHeader ?? usualKeyHeader);
+  const inQuery = keysInQuery(request, route);
+  const apiKey = inHeader ?? inQuery[0] ?? null;
+  if (inQuery.some((other) => other !== apiKey))
+    throw rejected("Two credentials were sent. Send one API key, once.");
   if (authorization !== null && apiKey !== null) {
     return { secret: onlyCredential(authorization, apiKey, route), isTwice: true };
   }
   if (apiKey !== null) {
-    if (keyHeader !== null) return { secret: apiKey, isTwice: false };
+    if (keyHeader !== null) return { secret: apiKey, isTwice: inQuery.length > (inHeader === null ? 1 : 0) };
     throw rejected(`This route does not accept \`${usualKeyHeader}\`. Send \`Authorization: Bearer <key>\`.`);
   }
   if (authorization !== null) return { secret: bearerToken(authorization), isTwice: false };
@@ -190,14 +194,11 @@ function readCredential({ request, route }: ClientCall): Presented | null {
 
 const choiceOf = ({ keyHeader }: Route) => `Send only one of \`Authorization: Bearer\` and \`${keyHeader}\``;
 
-function onlyKey(inHeader: string | null, inQuery: string | null): string | null {
-  if (inHeader === null || inQuery === null || inHeader === inQuery) return inHeader ?? inQuery;
-  throw rejected("Two credentials were sent. Send one API key, once.");
+function keysInQuery(request: ClientCall["request"], { keyParameter }: Route): readonly string[] {
+  return keyParameter === undefined ? none : urlOf({ request }).searchParams.getAll(keyParameter);
 }
 
-function keyInQuery(request: ClientCall["request"], { keyParameter }: Route): string | null {
-  return keyParameter === undefined ? null : urlOf({ request }).searchParams.get(keyParameter);
-}
+const none: readonly string[] = [];
 
 /** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
 function onlyCredential(authorization: string, apiKey: string, route: Route): string {

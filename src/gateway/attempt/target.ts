@@ -64,7 +64,8 @@ function richestToward(
 }
 
 function hasStopSequences(client: ClientDialectName, body: JsonObject): boolean {
-  const stops = body[clientDialect(client).fieldNames.stop];
+  const { readStops, fieldNames } = clientDialect(client);
+  const stops = readStops === undefined ? body[fieldNames.stop] : readStops(body);
   return typeof stops === "string" || (Array.isArray(stops) && stops.length > 0);
 }
 

@@ -35,6 +35,11 @@ const tail = `
 kind = "gemini"
 base_url = "${fake.url}"
 api_key = "env:TEST_GEMINI_KEY"
+[providers.both]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/v1"
+dialects = ["responses", "chat"]
+${model("on-both", "both", "up")}
 ${model("house/on-gemini", "gemini", upstreamModel)}${spoken("chat")}${spoken("messages")}${spoken("responses")}`;
 
 let world: World;
@@ -132,6 +137,30 @@ test("a chat of Google's package keeps the history of a stream, in which every c
   expect(kept.flatMap(({ parts = [] }) => parts.map(({ text = "" }) => text)).join("")).toBe(said);
   expect(said).not.toBe("");
   expect(clientDialect("gemini").heartbeat(false, 0, "m")).toContain('"parts":[{"text":""}]');
+});
+
+test("stop sequences lead to the dialect that has them", async () => {
+  for (const generationConfig of [{ stopSequences: ["END"] }, { stop_sequences: "END" }]) {
+    expect((await ask("on-both:generateContent", { ...short, generationConfig })).status).toBe(200);
+    expect(world.provider.requests.at(-1)).toMatchObject({
+      path: "/v1/chat/completions",
+      body: { stop: ["END"] },
+    });
+  }
+});
+
+test("a setting that is no number is named where it has to be translated", async () => {
+  for (const [name, value] of [
+    ["temperature", "0.5"],
+    ["topK", true],
+    ["thinkingBudget", "5"],
+  ] as const) {
+    const isThinking = name === "thinkingBudget";
+    const generationConfig = isThinking ? { thinkingConfig: { [name]: value } } : { [name]: value };
+    const response = await ask("on-chat:generateContent", { ...short, generationConfig });
+    expect(response.status, name).toBe(400);
+    expect(await response.text()).toContain(`${name}\` must be a number`);
+  }
 });
 
 for (const name of ["messages", "responses"]) {
@@ -293,6 +322,17 @@ test("one key is taken from the header, the query or as a bearer, and two differ
   expect((await ask(`on-chat:generateContent?key=${caller.secret}`, short, {})).status).toBe(200);
   expect((await ask("on-chat:generateContent?key=other", short)).status).toBe(401);
   expect((await ask("on-chat:generateContent?key=other", short, bearer)).status).toBe(401);
+  expect((await ask(`on-chat:generateContent?key=${caller.secret}&key=other`, short, {})).status).toBe(401);
+});
+
+test("the same key in the header and the query is accepted only where the operator says so", async () => {
+  const twice = () => ask(`on-chat:generateContent?key=${caller.secret}`, short);
+  const refused = await twice();
+  expect(refused.status).toBe(401);
+  expect(await refused.text()).toContain("same key was sent twice");
+  await world.reload((config) => `[server]\nsame_key_in_both_headers = "accept"\n${config}`);
+  expect((await twice()).status).toBe(200);
+  await world.reload((config) => config);
 });
 
 test.each(["on-chat", "house/on-gemini"])("without alt=sse a stream of %s is a JSON list", async (id) => {

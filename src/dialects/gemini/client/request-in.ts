@@ -37,9 +37,9 @@ export function readRequest(sent: JsonObject, dropped: DroppedFields): IrRequest
     maxOutputTokens: numberOf(config["maxOutputTokens"]),
     stop: stringsOf(config["stopSequences"]),
     sampling: {
-      temperature: numberOf(config["temperature"]),
-      topP: numberOf(config["topP"]),
-      topK: numberOf(config["topK"]),
+      temperature: numberIn(config, "temperature"),
+      topP: numberIn(config, "topP"),
+      topK: numberIn(config, "topK"),
     },
     identity: { user: null, safetyIdentifier: null, promptCacheKey: null },
     serviceTier: readTier(stringOf(serviceTier)),
@@ -47,6 +47,12 @@ export function readRequest(sent: JsonObject, dropped: DroppedFields): IrRequest
     store: null,
     metadata: null,
   };
+}
+
+/** Google reads numbers from texts, too. */
+function numberIn(config: JsonObject, name: string, path = prefix): number | null {
+  const { [name]: value = null } = config;
+  return value === null || typeof value === "number" ? value : reject(path + name, "must be a number");
 }
 
 /** Every member of a tool is a tool of its own. */
@@ -91,7 +97,7 @@ function readChoice(config: JsonObject | null): IrToolChoice | null {
 /** A budget of 0 turns thinking off, and -1 leaves it to the model. */
 function readThinking(config: JsonObject | null): IrReasoningSettings | null {
   if (config === null) return null;
-  const budget = numberOf(config["thinkingBudget"]);
+  const budget = numberIn(config, "thinkingBudget", `${prefix}thinkingConfig.`);
   const level = stringOf(config["thinkingLevel"])?.toLowerCase() ?? null;
   const visible = booleanOf(config["includeThoughts"]);
   const effort =
