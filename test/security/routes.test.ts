@@ -23,6 +23,11 @@ const publicRoutes: ReadonlySet<string> = new Set([
   "GET /token/v1/models",
   "GET /v1/models/*",
   "GET /token/v1/models/*",
+  // The same catalog in Google's format.
+  ...["/v1beta", "/v1alpha", "/token/v1beta", "/token/v1alpha"].flatMap((version) => [
+    `GET ${version}/models`,
+    `GET ${version}/models/*`,
+  ]),
   // The page and its files hold no data; everything they show comes from the admin API.
   "GET /admin",
   "GET /admin/*",
@@ -59,9 +64,16 @@ const usable = entries.filter(({ method }) => method !== "ALL");
 
 /** Whether a route's path is this one, or has a name in place of its last part: `responses/:id` has `responses/compact`. */
 function covers(route: string, path: string): boolean {
+  if (route.endsWith("/*")) return path.endsWith("/*") && path.startsWith(route.slice(0, -1));
   return (
     route === path || (/\/:\w+$/.test(route) && route.replace(/:\w+$/, "") === path.replace(/[^/]+$/, ""))
   );
+}
+
+/** A path of a route. What is sent to a wildcard has its method at the end of the path. */
+function targetOf(method: string, path: string, name: string): string {
+  const end = method === "POST" ? `${name}:generateContent` : name;
+  return path.replace(/:\w+/g, "x").replace("*", end);
 }
 
 let provider: ScriptedProvider;
@@ -121,13 +133,7 @@ describe("without a credential", () => {
     "%s %s answers 401 unless it is public",
     async (method, path) => {
       const body = method === "GET" ? {} : { body: {} };
-      const response = await sluice.request(
-        path.replace("models/*", "models/gpt-test").replace("*", "x").replace(/:\w+/g, "x"),
-        {
-          method,
-          ...body,
-        },
-      );
+      const response = await sluice.request(targetOf(method, path, "gpt-test"), { method, ...body });
       const text = await response.text();
       const isPublic = publicRoutes.has(`${method} ${path}`);
       if (unconfigured.has(`${method} ${path}`)) expect(response.status).toBe(404);
@@ -151,10 +157,7 @@ describe("without a credential", () => {
     const places = new Set(entries.map(({ path }) => path));
     for (const path of places) {
       for (const method of ["DELETE", "PUT", "PATCH", "POST"]) {
-        const response = await sluice.request(path.replace("*", "nothing").replace(/:\w+/g, "x"), {
-          method,
-          body: {},
-        });
+        const response = await sluice.request(targetOf(method, path, "nothing"), { method, body: {} });
         const name = `${method} ${path}`;
         if (publicRoutes.has(name) || unconfigured.has(name)) continue;
         const isOwn = usable.some((route) => route.method === method && covers(route.path, path));
