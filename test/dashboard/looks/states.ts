@@ -213,7 +213,7 @@ export function statesOf({ key, longKey, account, secret, deviceCode }: Ids): re
       hasPicture: true,
     }),
     admin("keys", { name: "search", prepare: (page) => page.keyboard.press("/"), hasPicture: true }),
-    admin("keys", { name: "new key", prepare: press("New key"), hasPicture: true }),
+    admin("keys", { name: "new key", prepare: beginKey, hasPicture: true }),
     admin("accounts", {
       name: "account's form",
       prepare: (page) => openMenu(page, "Edit…"),
@@ -239,6 +239,12 @@ export function statesOf({ key, longKey, account, secret, deviceCode }: Ids): re
       hasPicture: true,
     }),
   ];
+}
+
+/** The form has the accounts once they have been read. */
+async function beginKey(page: Page): Promise<void> {
+  await press("New key")(page);
+  await page.getByLabel("Account", { exact: true }).waitFor();
 }
 
 async function signInWrongly(page: Page): Promise<void> {
