@@ -78,11 +78,12 @@ else {
     const sql = new SQL(database.url);
     const rows = async () => Number((await sql`SELECT count(*) AS rows FROM content`)[0].rows);
     await waitFor(async () => (await rows()) === 3, "all to be written");
-    const [{ dir }] = await sql`SELECT current_setting('data_directory') AS dir`;
+    const [{ dir }] = await sql`
+      SELECT current_setting('data_directory') || '/base/' || oid AS dir FROM pg_database WHERE datname = current_database()`;
     const filesWith = async (text: string) => {
       await sql`CHECKPOINT`;
-      return readdirSync(join(dir, "base"), { recursive: true })
-        .map((name) => join(dir, "base", String(name)))
+      return readdirSync(dir)
+        .map((name) => join(dir, name))
         .filter((file) => holds(file, text));
     };
     expect((await filesWith("canary-of-the-deleted")).length).toBeGreaterThan(0);
