@@ -5,6 +5,10 @@ ALTER TABLE batches ADD COLUMN node_no int8 NOT NULL DEFAULT 0;
 -- The model that a line calls; NULL if that is unknown.
 ALTER TABLE batch_lines ADD COLUMN model text;
 
+-- With all that the search for the next line compares: else it reads the lines that have ended first.
+DROP INDEX batch_lines_waiting;
+CREATE INDEX batch_lines_waiting ON batch_lines (batch_no, no, due_at_ms, model) WHERE state = 0;
+
 -- Lines of batches that a provider runs in batches of its own: one of these for each row.
 CREATE TABLE provider_batches (
   no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
