@@ -37,6 +37,22 @@ test("results without ids answer the first open call of their name, across conte
   ]);
 });
 
+test.each([
+  ["the call alone", "c1", undefined],
+  ["the result alone", undefined, "r1"],
+  ["both, changed on the way", "look__c1", "c1"],
+])("a result answers the call of its name if %s has an id", (_, called, answered) => {
+  const { messages } = read({
+    contents: [
+      ...contents,
+      { role: "model", parts: [call("look", called), call("hear", called && `${called}b`)] },
+      { role: "user", parts: [result("look", { output: "blue" }, answered), result("hear", {})] },
+    ],
+  });
+  const ids = messages[1]?.blocks.map((block) => ("id" in block ? block.id : null));
+  expect(messages[2]?.blocks.map((block) => ("id" in block ? block.id : null))).toEqual(ids ?? []);
+});
+
 test("the pieces of a streamed text are one text, as parts and as contents", () => {
   const said = (...parts: JsonObject[]) => ({ role: "model", parts });
   const { messages } = read({

@@ -95,10 +95,11 @@ class Turns {
     return [];
   }
 
-  /** By its id, else the first open call of that name. */
+  /** By its id, else the first open call of that name: packages leave out or change ids, of calls, results or both. */
   #result({ id, name, response, parts, willContinue }: JsonObject, path: string): IrToolResult {
     if (willContinue === true) reject(`${path}.functionResponse.willContinue`, unsupported);
-    const at = this.#open.findIndex((call) => (stringOf(id) ? call.id === id : call.name === name));
+    const byId = this.#open.findIndex((call) => call.id === id);
+    const at = byId === -1 ? this.#open.findIndex((call) => call.name === name) : byId;
     const [call] = at === -1 ? [] : this.#open.splice(at, 1);
     const media = objectsOf(parts).flatMap((part) => readMedium(part, path) ?? []);
     const { text, isError } = readResult(objectOf(response) ?? {}, name);
