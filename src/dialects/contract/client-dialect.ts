@@ -29,6 +29,8 @@ export interface ClientDialect {
   readonly hasToolMembers?: true;
   /** What a request asks for in fields of its own, as OpenAI's `service_tier`, `modalities` and `audio`, which prices are looked up by. */
   askedExtras?(body: JsonObject): JsonObject;
+  /** The field that asks for a kind of output, if there are others than `fieldNames.modalities`. */
+  outputField?(body: JsonObject, modality: Json): string;
   /** The dialect's vendor caches prompts by itself, so that clients expect it without marking anything. */
   readonly expectsCaching: boolean;
   /** Valid call ids for a client, whose conversation may continue with any provider of the dialect. */

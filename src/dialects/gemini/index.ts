@@ -5,7 +5,7 @@ import { reportedFailure } from "../errors/failure.ts";
 import { noHeaders } from "../headers.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 import { wordCallIds } from "../tools/call-id.ts";
-import { askedExtras } from "./client/asked-extras.ts";
+import { askedExtras, outputField } from "./client/asked-extras.ts";
 import { bodyNames } from "./client/body-names.ts";
 import { checkBody, documentedRequest, documentedResponse, requestSchema } from "./client/check-body.ts";
 import { documentedEmbeddings } from "./client/embeddings-documented.ts";
@@ -101,6 +101,7 @@ const client: ClientDialect = {
   isClientTool: () => false,
   hasToolMembers: true,
   askedExtras,
+  outputField,
   expectsCaching: true,
   callIds: wordCallIds,
   callLimit: null,

@@ -1,4 +1,5 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import { hasSearchPrice } from "../../catalog/price.ts";
@@ -120,10 +121,16 @@ export class DestinationPrices {
     );
   }
 
-  /** Throws for a modality without a price, as JSON. */
-  demandModality(modality: string): void {
+  /** The client's field that asks for a kind of output. */
+  outputField(asked: JsonObject, modality: Json): string {
+    const { outputField, fieldNames } = clientDialect(this.destination.dialect);
+    return outputField?.(asked, modality) ?? fieldNames.modalities;
+  }
+
+  /** Throws for a kind of output without a price. */
+  demandModality(field: string, modality: Json): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
-    throw this.rejection(this.names.modalities, "modalities", `includes ${modality}`, "has no price for");
+    throw this.rejection(field, "modalities", `includes ${JSON.stringify(modality)}`, "has no price for");
   }
 
   /** The error for a tool that has a price, which a token budget does not pay. */

@@ -54,7 +54,7 @@ function extrasOf(request: ExtrasRequest, destination: Destination): RequestedEx
   rejectBackground(asked);
   const isUsual = tierFields.every((field) => isUsualOrAbsent(asked[field]));
   const modality = otherModality(asked);
-  const isText = modality === null && !speaks && mentions.audioInput === null;
+  const isText = modality === undefined && !speaks && mentions.audioInput === null;
   const isOneRound = tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(asked);
   const fee = destination.isMetered === true ? null : requestFee(request, destination);
   if (isText && isOneRound && isUsual) return fee === null ? null : feeAlone(fee);
@@ -77,18 +77,22 @@ function feeAlone(fee: Quantities): RequestedExtras {
 
 function pricedExtras(
   { asked, tools, speaks, mentions }: ExtrasRequest,
-  modality: string | null,
+  modality: Json | undefined,
   prices: DestinationPrices,
 ): RequestedExtras {
   const tier = requestedTier(asked, prices);
-  if (modality !== null) prices.demandModality(modality);
+  if (modality !== undefined) prices.demandModality(prices.outputField(asked, modality), modality);
   if (tier !== null)
     prices.demand(tier.shownAs, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
   if (mentions.audioInput !== null) {
     prices.demand(mentions.audioInput, "audio_input", ({ extras }) => extras?.["audio_input"]);
   }
   if (speaks)
-    prices.demand(prices.names.modalities, "audio_output", ({ extras }) => extras?.["audio_output"]);
+    prices.demand(
+      prices.outputField(asked, "audio"),
+      "audio_output",
+      ({ extras }) => extras?.["audio_output"],
+    );
   const held = new HeldCalls();
   const repeatsForFields = holdFields(mentions.billed, prices, held);
   const unpricedTools = holdTools(tools, asked, prices, held);
@@ -132,12 +136,11 @@ function rejectBackground(body: JsonObject): void {
   }
 }
 
-/** The first requested output modality other than text and speech, such as an image, as JSON; null if there is none. */
-function otherModality({ modalities = null }: JsonObject): string | null {
-  if (modalities === null) return null;
+/** The first requested output modality other than text and speech, such as an image; undefined if there is none. */
+function otherModality({ modalities = null }: JsonObject): Json | undefined {
+  if (modalities === null) return undefined;
   const requestedModalities = Array.isArray(modalities) ? modalities : [modalities];
-  const other = requestedModalities.find((modality) => modality !== "text" && modality !== "audio");
-  return other === undefined ? null : JSON.stringify(other);
+  return requestedModalities.find((modality) => modality !== "text" && modality !== "audio");
 }
 
 interface RequestedTier {

@@ -36,6 +36,7 @@ base_url = "PROVIDER_URL/v1"
 dialects = ["chat"]
 ${model("plain", "gemini", plain)}
 ${model("rich", "gemini", "price = { input = 1.0, output = 2.0, audio_input = 8.0, audio_output = 20.0, tiers.flex = { input = 0.5, output = 1.0 } }")}
+${model("rich-chat", "as-chat", "price = { input = 1.0, output = 2.0, audio_output = 20.0 }")}
 ${model("free-tools", "gemini", `${plain}\nallow = ["tools.googleSearch"]`)}
 ${model("on-chat", "as-chat", plain)}`;
 
@@ -138,6 +139,24 @@ test("other output than text needs a price", async () => {
   const generationConfig = { responseModalities: ["AUDIO"] };
   expect((await ask("rich:generateContent", { contents, generationConfig })).status).toBe(200);
   expect(await world.chargesOf(caller)).toMatchObject([{ amount: -(100 * 1000 + 40 * 20_000) }]);
+});
+
+test.each([
+  ["speechConfig", { speech_config: { voiceConfig: {} } }, "price.audio_output"],
+  ["responseFormat.audio", { responseFormat: { audio: {} } }, "price.audio_output"],
+  ["responseFormat.image", { response_format: { image: {} } }, 'allow = ["modalities"]'],
+  ["imageConfig", { imageConfig: { aspectRatio: "1:1" } }, 'allow = ["modalities"]'],
+] as const)("%s alone asks for that output, and needs its price", async (field, generationConfig, remedy) => {
+  for (const id of ["plain", "on-chat"]) {
+    const response = await ask(`${id}:generateContent`, { contents, generationConfig });
+    const { message } = await errorOf(response);
+    expect(message).toStartWith(`\`generationConfig.${field}\` `);
+    expect(message).toContain(remedy);
+  }
+  const status = remedy === "price.audio_output" ? 200 : 400;
+  expect((await ask("rich:generateContent", { contents, generationConfig })).status).toBe(status);
+  const translated = await ask("rich-chat:generateContent", { contents, generationConfig });
+  expect((await errorOf(translated)).message).toStartWith(`\`generationConfig.${field}\` `);
 });
 
 test("sound needs a price, and is charged at it", async () => {

@@ -33,6 +33,8 @@ export const configFields: FieldDecisions = {
   _responseJsonSchema: "carried",
   responseFormat: "carried",
   responseModalities: "carried",
+  speechConfig: "carried",
+  imageConfig: "carried",
   thinkingConfig: "carried",
   candidateCount: { rejected: "can only be 1 for this model's provider", except: [1] },
   responseLogprobs: { rejected: unsupported, except: [false] },
@@ -41,7 +43,6 @@ export const configFields: FieldDecisions = {
   presencePenalty: "dropped",
   frequencyPenalty: "dropped",
   mediaResolution: "dropped",
-  speechConfig: "dropped",
   audioTimestamp: "dropped",
   routingConfig: "dropped",
 };

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { type DroppedFields, decideFields, reject } from "../../contract/field-decisions.ts";
+import { type DroppedFields, decideFields, reject, unsupported } from "../../contract/field-decisions.ts";
 import type { IrReasoningSettings, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { readTier } from "./asked-extras.ts";
+import { askedOutputs, readTier } from "./asked-extras.ts";
 import { readContents } from "./contents-in.ts";
 import { configFields, requestFields } from "./fields.ts";
 import { readFormat } from "./format-in.ts";
@@ -19,8 +19,10 @@ export function readRequest(sent: JsonObject, dropped: DroppedFields): IrRequest
   const config = objectOf(body["generationConfig"]) ?? {};
   decideFields(body, requestFields, dropped);
   decideFields(config, configFields, dropped, prefix);
-  if (stringsOf(config["responseModalities"]).some((modality) => !/^text$/i.test(modality)))
-    reject(`${prefix}responseModalities`, "can only be TEXT for this model's provider");
+  const output = askedOutputs(config).find(({ modality }) => modality !== "text");
+  if (output?.field === "responseModalities")
+    reject(prefix + output.field, "can only be TEXT for this model's provider");
+  if (output !== undefined) reject(prefix + output.field, unsupported);
   const { contents, systemInstruction, tools, toolConfig, serviceTier } = body;
   const calling = objectOf(objectOf(toolConfig)?.["functionCallingConfig"]);
   return {
