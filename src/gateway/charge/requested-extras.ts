@@ -62,7 +62,7 @@ function extrasOf(request: ExtrasRequest, destination: Destination): RequestedEx
   return fee === null ? extras : { ...extras, units: fee, most: { ...extras.most, units: fee } };
 }
 
-const nothingExtra: RequestedExtras = {
+export const nothingExtra: RequestedExtras = {
   most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
   least: noCalls,
   tiers: {},

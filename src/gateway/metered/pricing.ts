@@ -1,7 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { Quantities } from "../../base/money/rates.ts";
-import { noCalls } from "../../base/usage/usage.ts";
 import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
@@ -14,8 +13,7 @@ import type {
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
-import { requestExtras } from "../charge/requested-extras.ts";
-import { noUnpricedTools } from "../charge/requested-tools.ts";
+import { nothingExtra, requestExtras } from "../charge/requested-extras.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { withBody } from "../request/read-request.ts";
 import type { RoutedCall } from "../request/route.ts";
@@ -125,19 +123,10 @@ function askedFor(
   { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
   extras: RequestedExtras | null,
 ): RequestedExtras {
-  const requested = extras ?? nothingRequested;
+  const requested = extras ?? nothingExtra;
   const { tiers: _, ...metered } = maxExtras;
   return { ...requested, most: { ...requested.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
-
-const nothingRequested: RequestedExtras = {
-  most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
-  least: noCalls,
-  tiers: {},
-  mayRepeat: true,
-  rounds: [],
-  unpricedTools: noUnpricedTools,
-};
 
 /**
  * One deployment may charge by tokens, another by the minute. The demand is in tokens only if all of them charge by
