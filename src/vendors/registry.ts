@@ -3,6 +3,7 @@ import type { FormatTarget, MeteredFormat, MeteredRoute } from "../dialects/mete
 import type { FieldVendor } from "../dialects/names/billed-fields.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { azure } from "./azure/index.ts";
+import type { ProviderBatches } from "./batches.ts";
 import { bedrock } from "./bedrock/index.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
@@ -62,6 +63,15 @@ export function genAiProviderName(settings: ProviderSettings): string {
 /** Without shared token sources, the provider requests its own tokens. */
 export function createProvider(settings: ProviderSettings, context: Partial<VendorContext> = {}): Provider {
   return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });
+}
+
+/** The batches of a provider with the credential of this id, or with its first one if that is gone; null if it has none. */
+export function providerBatches(
+  { settings, credentials }: Provider,
+  credentialId: string,
+): ProviderBatches | null {
+  const credential = credentials.find(({ id }) => id === credentialId) ?? credentials[0];
+  return (credential && vendorOf(settings.kind).batches?.(settings, credential)) ?? null;
 }
 
 /** All usage and cost reports that vendors offer. */

@@ -1,8 +1,9 @@
+import { assert } from "../../../base/assert.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { newId } from "../../../base/id.ts";
 import type { ClaimedLine, OwnedHold, ParkedAmount, ProviderBatch } from "../../../store/store.ts";
-import { BatchCallFailed, type ProviderBatches } from "../../../vendors/batches.ts";
-import { vendorOf } from "../../../vendors/registry.ts";
+import { BatchCallFailed } from "../../../vendors/batches.ts";
+import { providerBatches } from "../../../vendors/registry.ts";
 import type { LeavingLine, LineSender } from "../../exchange/client-call.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { OpenBatch } from "../open-batch.ts";
@@ -190,7 +191,8 @@ export class Outbox {
     if (!isParked) return this.#takeBack(group);
     for (const { hold } of lines) accounts.parked(hold);
     this.#parked(group);
-    const api = providerBatches(group);
+    const api = providerBatches(deployment.provider, credential);
+    assert(api !== null, "a line goes only to a provider that has batches");
     try {
       const sent = lines.map(({ line, request }) => ({
         id: customId(record.id, line.no),
@@ -224,14 +226,6 @@ export class Outbox {
       await gateway.batches.store.batches.requeue(line, 0, false);
     }
   }
-}
-
-function providerBatches({ deployment, credential: id }: Group): ProviderBatches {
-  const { provider } = deployment;
-  const credential = provider.credentials.find((each) => each.id === id);
-  const api = credential && vendorOf(provider.settings.kind).batches?.(provider.settings, credential);
-  if (api === undefined) throw new GatewayError("internal_error", "The provider has no batches.");
-  return api;
 }
 
 function ownedHold({ id: holdId, amount, openedAtMs, terms }: LeavingLine["hold"]): OwnedHold {

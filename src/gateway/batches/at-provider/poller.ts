@@ -1,6 +1,6 @@
 import type { ProviderBatch } from "../../../store/store.ts";
 import { BatchCallFailed, type BatchProgress, type ProviderBatches } from "../../../vendors/batches.ts";
-import { vendorOf } from "../../../vendors/registry.ts";
+import { providerBatches } from "../../../vendors/registry.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { OpenBatch } from "../open-batch.ts";
 import { lineOf } from "./custom-id.ts";
@@ -142,12 +142,10 @@ export class ProviderPoller {
     else await this.#postpone(record, record.looks + 1);
   }
 
-  #apiOf({ provider: name, credential: id }: ProviderBatch): ProviderBatches {
+  #apiOf({ provider: name, credential }: ProviderBatch): ProviderBatches {
     const provider = this.#options.gateway.configured.upstream.provider(name);
-    const credential = provider?.credentials.find((each) => each.id === id) ?? provider?.credentials[0];
-    const settings = provider?.settings;
-    const api = settings && credential && vendorOf(settings.kind).batches?.(settings, credential);
-    if (api === undefined) throw new Error(`Provider "${name}" has lines of batches, and is not configured.`);
+    const api = provider && providerBatches(provider, credential);
+    if (api === null) throw new Error(`Provider "${name}" has lines of batches, and is not configured.`);
     return api;
   }
 
