@@ -149,13 +149,20 @@ export const maxParsedValues = 50_000;
 /** Maximum number of values that are kept of a larger event. */
 export const maxKeptValues = 10_000;
 
-/** Whether parsing a text would block the event loop for too long. */
+/** Whether parsing a text would block the event loop for too long. One too short for that many values is not counted. */
 export function hasTooManyValues(text: string): boolean {
-  return hasMoreValuesThan(text, maxParsedValues);
+  if (text.length < maxParsedValues * bytesPerValue) return false;
+  return countValues(Buffer.from(text), maxParsedValues) > maxParsedValues;
 }
 
-/** A text too short for that many values is not counted. */
-function hasMoreValuesThan(text: string, max: number): boolean {
-  if (text.length < max * bytesPerValue) return false;
-  return countValues(Buffer.from(text), max) > max;
+const [lineFeed, carriageReturn, space] = [10, 13, 32];
+
+/** JSON without line breaks: it has them only between its tokens, where a space means the same. */
+export function onOneLine(json: Uint8Array): Uint8Array {
+  if (!json.includes(lineFeed) && !json.includes(carriageReturn)) return json;
+  const line = Buffer.from(json);
+  for (const lineBreak of [lineFeed, carriageReturn]) {
+    for (let at = line.indexOf(lineBreak); at !== -1; at = line.indexOf(lineBreak, at + 1)) line[at] = space;
+  }
+  return line;
 }

@@ -1,5 +1,6 @@
-import { asBuffer, lengthOf } from "../../base/bytes.ts";
+import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { onOneLine } from "../../dialects/json/json-bytes.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
 import { largeBodyPacer } from "../body-worker/is-large.ts";
 import type { Gateway } from "../exchange/gateway.ts";
@@ -132,16 +133,3 @@ const restErrors: Readonly<Record<RestCode, { readonly code: string; readonly me
 };
 
 const goneError = { code: "server_error", message: "The result of this request cannot be read any more." };
-
-const [lineFeed, carriageReturn, space] = [10, 13, 32];
-
-/** JSON has line breaks only between its tokens, where a space means the same. */
-function onOneLine(body: Uint8Array): Uint8Array {
-  const bytes = asBuffer(body);
-  if (!bytes.includes(lineFeed) && !bytes.includes(carriageReturn)) return body;
-  const line = Buffer.from(bytes);
-  for (const lineBreak of [lineFeed, carriageReturn]) {
-    for (let at = line.indexOf(lineBreak); at !== -1; at = line.indexOf(lineBreak, at + 1)) line[at] = space;
-  }
-  return line;
-}

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
-import { countOf, nonEmpty, parseObject } from "../../dialects/json/json-fields.ts";
+import { type Json, type JsonObject, tryParse } from "../../base/json.ts";
+import { openBrace } from "../../dialects/json/json-bytes.ts";
+import { countOf, nonEmpty, objectOf, objectsOf, parseObject } from "../../dialects/json/json-fields.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { readLines } from "../../wire/read-lines.ts";
@@ -52,7 +53,7 @@ export function messageBatches(settings: ProviderSettings, credential: Credentia
   };
   const object = async (call: Call, timeoutMs = callTimeoutMs) => {
     const use = await ready();
-    return objectOf((receiver) => send(use, call, receiver), timeoutMs);
+    return objectFrom((receiver) => send(use, call, receiver), timeoutMs);
   };
   return {
     async create(lines, headers, timeoutMs) {
@@ -68,7 +69,7 @@ export function messageBatches(settings: ProviderSettings, credential: Credentia
       let after = "";
       for (let pages = 0; pages < maxPages; pages += 1) {
         const page = await object({ method: "GET", path: `?limit=100${after}` });
-        const listed = (Array.isArray(page["data"]) ? page["data"] : []).filter(isObject).map(listedOf);
+        const listed = objectsOf(page["data"]).map(listedOf);
         found.push(...listed.filter(({ createdAtMs }) => createdAtMs >= sinceMs));
         const last = listed.at(-1);
         if (page["has_more"] !== true || last === undefined || last.createdAtMs < sinceMs) return found;
@@ -104,7 +105,7 @@ function checkHead({ status }: Head): void {
   if (status !== 200) throw new BatchCallFailed(`The provider responded with ${status}.`, status, false);
 }
 
-function objectOf(send: (receiver: Receiver) => Transfer, timeoutMs: number): Promise<JsonObject> {
+function objectFrom(send: (receiver: Receiver) => Transfer, timeoutMs: number): Promise<JsonObject> {
   return new Promise((resolve, reject) => {
     const pieces: Uint8Array[] = [];
     let [status, length] = [0, 0];
@@ -144,7 +145,7 @@ function objectOf(send: (receiver: Receiver) => Transfer, timeoutMs: number): Pr
 
 /** For the log: the provider's own words may quote requests. */
 function messageOf(body: JsonObject | null, status: number): string {
-  const type = isObject(body?.["error"]) ? nonEmpty(body["error"]["type"]) : null;
+  const type = nonEmpty(objectOf(body?.["error"])?.["type"]);
   const reason = type !== null && Object.hasOwn(statuses, type) ? ` (${type})` : "";
   return `The provider responded with ${status}${reason}.`;
 }
@@ -156,7 +157,7 @@ function idOf(body: JsonObject): string {
 }
 
 function progressOf(body: JsonObject): BatchProgress {
-  const counts = isObject(body["request_counts"]) ? body["request_counts"] : {};
+  const counts = objectOf(body["request_counts"]) ?? {};
   const count = Object.keys(counts).reduce((sum, name) => sum + (countOf(counts[name]) ?? 0), 0);
   return { hasEnded: body["processing_status"] === "ended", count };
 }
@@ -171,9 +172,9 @@ function listedOf(body: JsonObject): ListedBatch {
 
 /** The provider's bytes of a message are kept as they are. Null for what cannot be read, so that other lines get their results. */
 function resultOf(line: Buffer): ProviderResult | null {
-  const parsed = tryParse(line.toString());
-  const result = isObject(parsed) && isObject(parsed["result"]) ? parsed["result"] : null;
-  const id = isObject(parsed) ? nonEmpty(parsed["custom_id"]) : null;
+  const parsed = objectOf(tryParse(line.toString()));
+  const result = objectOf(parsed?.["result"]);
+  const id = nonEmpty(parsed?.["custom_id"]);
   if (id === null || result === null) return null;
   switch (result["type"]) {
     case "succeeded":
@@ -189,15 +190,11 @@ function resultOf(line: Buffer): ProviderResult | null {
 
 function memberOf(bytes: Uint8Array, name: string): Uint8Array {
   const [member] = scanObject(bytes, bytes.indexOf(openBrace), [name]).members;
-  return member === undefined ? noBytes : bytes.subarray(member.valueStart, member.end);
+  return member === undefined ? new Uint8Array() : bytes.subarray(member.valueStart, member.end);
 }
 
-const openBrace = 0x7b;
-const noBytes = new Uint8Array(0);
-
-function errorOf(body: unknown): { readonly status: number; readonly text: string } {
-  const error = isObject(body) && isObject(body["error"]) ? body["error"] : {};
-  const type = nonEmpty(error["type"]) ?? "";
+function errorOf(body: Json | undefined): { readonly status: number; readonly text: string } {
+  const type = nonEmpty(objectOf(objectOf(body)?.["error"])?.["type"]) ?? "";
   const status = Object.hasOwn(statuses, type) ? statuses[type] : undefined;
   return { status: status ?? 500, text: JSON.stringify(body ?? {}) };
 }

@@ -1,6 +1,6 @@
 import { asBuffer } from "../../base/bytes.ts";
 import { tableOf } from "../../base/collections/table.ts";
-import { hasTooManyValues } from "../../dialects/json/json-bytes.ts";
+import { hasTooManyValues, onOneLine, quote } from "../../dialects/json/json-bytes.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { connectionLost } from "../../wire/transfer.ts";
@@ -51,7 +51,7 @@ export class SseTranscoder {
   }
 
   #append(prefix: Uint8Array, data: Uint8Array): void {
-    this.#pieces.push(prefix, inOneLine(data), blankLine);
+    this.#pieces.push(prefix, onOneLine(data), blankLine);
   }
 }
 
@@ -77,10 +77,6 @@ interface NamedEvent {
   readonly data: Uint8Array;
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-const space = 0x20;
-const quote = 0x22;
 const blankLine = Buffer.from("\n\n");
 
 function readKind(bytes: Uint8Array): MessageKind {
@@ -104,14 +100,8 @@ function prefixOf(name: string): Uint8Array {
   return Buffer.from(`event: ${name.replace(/[\r\n]/g, "")}\ndata: `);
 }
 
-/** JSON has line ends only between its tokens. There they would break the event, so a space replaces them. */
-function inOneLine(data: Uint8Array): Uint8Array {
-  if (!data.includes(lineFeed) && !data.includes(carriageReturn)) return data;
-  return data.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte));
-}
-
-const chunkStart = new TextEncoder().encode('{"bytes":"');
-const typeStart = new TextEncoder().encode('{"type":"');
+const chunkStart = Buffer.from('{"bytes":"');
+const typeStart = Buffer.from('{"type":"');
 
 function eventOfChunk(payload: Uint8Array): NamedEvent | null {
   const base64 = firstMember(payload, chunkStart) ?? stringOf(parseObject(textOf(payload))?.["bytes"]);
@@ -128,8 +118,8 @@ function typeIn(event: string): string | null {
 }
 
 /** The text of an object's first member if the object starts so; null if it does not, or if the text has escapes. */
-function firstMember(json: Uint8Array, start: Uint8Array): string | null {
-  if (!isAt(json, 0, start)) return null;
+function firstMember(json: Uint8Array, start: Buffer): string | null {
+  if (!start.equals(json.subarray(0, start.length))) return null;
   const end = json.indexOf(quote, start.length);
   const text = textOf(json.subarray(start.length, Math.max(end, start.length)));
   return end < 0 || text.includes("\\") ? null : text;
@@ -161,11 +151,4 @@ function failureEvent(
 
 function textOf(bytes: Uint8Array): string {
   return asBuffer(bytes).toString();
-}
-
-function isAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
-  if (bytes.length - at < expected.length) return false;
-  for (let index = 0; index < expected.length; index += 1)
-    if (bytes[at + index] !== expected[index]) return false;
-  return true;
 }
