@@ -110,6 +110,8 @@ export interface RequestInPath {
   /** The body with `model` and `stream` as its first members. They are removed again where the body passes through. */
   addTo(body: Uint8Array, path: string): Uint8Array;
   writeCount(count: TokenCount): JsonObject;
+  /** Whether the data of an event only keeps the connection open. */
+  isHeartbeat(data: string): boolean;
 }
 
 export interface PathFacts {

@@ -1,4 +1,5 @@
 import { isObject } from "../../base/json.ts";
+import { fieldOf, spellings } from "../../base/proto-json.ts";
 import type { ClientDialect } from "../contract/client-dialect.ts";
 import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { reportedFailure } from "../errors/failure.ts";
@@ -13,10 +14,9 @@ import { googleErrors } from "./client/error-format.ts";
 import { requestFields } from "./client/fields.ts";
 import { limitOutput } from "./client/output-limit.ts";
 import { addPathFacts, readPath } from "./client/path.ts";
-import { fieldOf } from "./client/proto-json.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { GeminiStreamWriter, heartbeat, inBandError } from "./client/stream-out.ts";
+import { GeminiStreamWriter, heartbeat, inBandError, isHeartbeat } from "./client/stream-out.ts";
 import {
   holdsState,
   mayHoldForeignReasoning,
@@ -107,7 +107,7 @@ const client: ClientDialect = {
   callLimit: null,
   requestFields,
   bodyNames,
-  systemFields: ["systemInstruction", "system_instruction"],
+  systemFields: spellings(["systemInstruction"]),
   fieldNames: {
     turns: "contents",
     outputLimit: "generationConfig.maxOutputTokens",
@@ -151,6 +151,7 @@ const client: ClientDialect = {
     read: readPath,
     addTo: addPathFacts,
     writeCount: ({ tokens }) => ({ totalTokens: tokens }),
+    isHeartbeat,
   },
   readRequest,
   writeResponse,

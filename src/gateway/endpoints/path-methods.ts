@@ -59,5 +59,7 @@ async function runMethod(gateway: Gateway, exchange: Exchange, name: ClientDiale
     return countTokens(gateway, exchange, { kind: name, dialect: name, write });
   }
   const run = () => generate(gateway, exchange, name);
-  return method === "stream" && searchParams.get("alt") !== "sse" ? asList(exchange, run) : run();
+  return method === "stream" && searchParams.get("alt") !== "sse"
+    ? asList(exchange, inPath.isHeartbeat, run)
+    : run();
 }

@@ -3,8 +3,15 @@ import { bytesOf, type DirectController, type Piece, type StreamSource } from ".
 import type { Exchange } from "../exchange/exchange.ts";
 import { streamHeaders } from "./pending-response.ts";
 
-/** Serves a stream of events as one JSON list, whose items leave as the events do. Other responses stay as they are. */
-export async function asList(exchange: Exchange, run: () => Promise<Response>): Promise<Response> {
+/**
+ * Serves a stream of events as one JSON list, whose items leave as the events do. Other responses stay as they are. What keeps a
+ * connection open is white space in a list.
+ */
+export async function asList(
+  exchange: Exchange,
+  isHeartbeat: (data: string) => boolean,
+  run: () => Promise<Response>,
+): Promise<Response> {
   const taken: TakenStream[] = [];
   exchange.call.takeStream = (source, head) => taken.push({ source, head: new Response(null, head()) });
   const response = await run();
@@ -13,14 +20,14 @@ export async function asList(exchange: Exchange, run: () => Promise<Response>): 
     const { source, head } = stream;
     const body = new ReadableStream({
       type: "direct",
-      pull: (controller) => source.pull(new ListController(controller)),
+      pull: (controller) => source.pull(new ListController(controller, isHeartbeat)),
       cancel: () => source.cancel(),
     });
     return new Response(body, asListHead(head));
   }
   if (response.headers.get("content-type") !== streamHeaders["content-type"]) return response;
   const items: Piece[] = [];
-  const list = new ListController({ write: (piece) => items.push(piece), end() {} });
+  const list = new ListController({ write: (piece) => items.push(piece), end() {} }, isHeartbeat);
   list.write(await response.bytes());
   list.end();
   return new Response(items.join(""), asListHead(response));
@@ -37,17 +44,15 @@ function asListHead({ status, headers }: Response): ResponseInit {
   return { status, headers: changed };
 }
 
-/** A chunk that adds nothing keeps a connection open, which white space does in a list. */
-const heartbeat =
-  /^\{"candidates":\[\{"content":\{"parts":\[\{"text":""\}\],"role":"model"\},"index":0\}\],"modelVersion":"[^"]*"(?:,"responseId":"[^"]*")?\}$/;
-
 class ListController implements DirectController {
   readonly #controller: DirectController;
+  readonly #isHeartbeat: (data: string) => boolean;
   readonly #decoder = new SseDecoder();
   #separator = "[";
 
-  constructor(controller: DirectController) {
+  constructor(controller: DirectController, isHeartbeat: (data: string) => boolean) {
     this.#controller = controller;
+    this.#isHeartbeat = isHeartbeat;
   }
 
   write(piece: Piece): number | Promise<number> {
@@ -67,7 +72,7 @@ class ListController implements DirectController {
   }
 
   #itemOf(data: string): string {
-    if (heartbeat.test(data)) return "\n";
+    if (this.#isHeartbeat(data)) return "\n";
     const item = this.#separator + data;
     this.#separator = ",\r\n";
     return item;

@@ -119,3 +119,11 @@ export function inBandError(error: GatewayError, requestId: string): string {
 export function heartbeat(_hasBegun: boolean, _sequenceNumber: number, model: string): string {
   return `data: ${JSON.stringify({ candidates: [writeCandidate([], null)], modelVersion: model })}\r\n\r\n`;
 }
+
+/** A chunk that adds nothing, here or in the middle of a translated stream. */
+export function isHeartbeat(data: string): boolean {
+  return emptyChunk.test(data);
+}
+
+const emptyChunk =
+  /^\{"candidates":\[\{"content":\{"parts":\[\{"text":""\}\],"role":"model"\},"index":0\}\],"modelVersion":"[^"]*"(?:,"responseId":"[^"]*")?\}$/;
