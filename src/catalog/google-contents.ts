@@ -1,5 +1,6 @@
 import { tableOf } from "../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { fieldOf, repeated, spellings } from "../base/proto-json.ts";
 import { isPlainText } from "./attachments.ts";
 
 /**
@@ -9,52 +10,42 @@ import { isPlainText } from "./attachments.ts";
  */
 export type GooglePlace = "request" | "contents" | "parts" | "result" | "medium" | "text";
 
-/** Proto JSON has two spellings of each name. Here, and not with the dialect, for the threads that load no dialect. */
 const members: Readonly<Record<GooglePlace, Readonly<Record<string, GooglePlace>>>> = {
-  request: tableOf<GooglePlace>({
+  request: places({
     contents: "contents",
     systemInstruction: "contents",
-    system_instruction: "contents",
     generateContentRequest: "request",
-    generate_content_request: "request",
   }),
-  contents: tableOf<GooglePlace>({ parts: "parts" }),
-  parts: tableOf<GooglePlace>({
-    inlineData: "medium",
-    inline_data: "medium",
-    fileData: "medium",
-    file_data: "medium",
-    functionResponse: "result",
-    function_response: "result",
-  }),
-  result: tableOf<GooglePlace>({ parts: "parts" }),
-  medium: tableOf<GooglePlace>({}),
-  text: tableOf<GooglePlace>({}),
+  contents: places({ parts: "parts" }),
+  parts: places({ inlineData: "medium", fileData: "medium", functionResponse: "result" }),
+  result: places({ parts: "parts" }),
+  medium: places({}),
+  text: places({}),
 };
+
+function places(fields: Readonly<Record<string, GooglePlace>>): Readonly<Record<string, GooglePlace>> {
+  const spelled = Object.entries(fields).flatMap(([field, place]) =>
+    spellings([field]).map((name) => [name, place] as const),
+  );
+  return tableOf<GooglePlace>(Object.fromEntries(spelled));
+}
 
 /** Where a member's value is; null for the members of a request that Google's form does not define. */
 export function googlePlace(name: string, within: GooglePlace): GooglePlace | null {
   return members[within][name] ?? (within === "request" ? null : "text");
 }
 
-/** A list, or the item that stands for a list of one. */
-export function listed(value: Json | undefined): readonly Json[] {
-  if (Array.isArray(value)) return value;
-  return value === undefined || value === null ? [] : [value];
-}
-
 /** Number of tools in one: Google's have a list of functions. */
 export function toolsIn(tool: Json): number {
   if (!isObject(tool)) return 1;
-  const functions = tool["functionDeclarations"] ?? tool["function_declarations"];
-  return Math.max(1, listed(functions).length);
+  return Math.max(1, repeated(fieldOf(tool, "functionDeclarations")).length);
 }
 
 /** Data or an address, as the block that other dialects have for it. */
 export function mediumBlock(medium: JsonObject): JsonObject {
   const mediaType = mediaTypeOf(medium);
   const type = blockTypeOf(mediaType);
-  const url = medium["fileUri"] ?? medium["file_uri"] ?? null;
+  const url = fieldOf(medium, "fileUri") ?? null;
   const { data = null } = medium;
   if (url !== null) return { type, source: { type: "url", url } };
   if (type === "input_audio") return { type, input_audio: { data } };
@@ -73,7 +64,7 @@ export function hasImage(value: Json | undefined, place: GooglePlace): boolean {
 }
 
 function mediaTypeOf(medium: JsonObject): string {
-  const type = medium["mimeType"] ?? medium["mime_type"];
+  const type = fieldOf(medium, "mimeType");
   return typeof type === "string" ? type.toLowerCase() : "";
 }
 

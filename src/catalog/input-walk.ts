@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { repeated, spellings } from "../base/proto-json.ts";
 import { type Attachment, attachmentOf, isMeasured, secondsOfAudio } from "./attachments.ts";
-import { type GooglePlace, googlePlace, listed, mediumBlock, toolsIn } from "./google-contents.ts";
+import { type GooglePlace, googlePlace, mediumBlock, toolsIn } from "./google-contents.ts";
 
 /** Role markers and separators that vendors add around a message, an item or a content block. */
 const tokensPerObject = 4;
@@ -28,7 +29,7 @@ type ContainerKind = Attachment | "text" | null;
 /** Members of a body in which nothing is an attachment: schemas, whose names are the caller's. */
 const withoutAttachments: ReadonlySet<string> = new Set([
   ...["tools", "functions", "response_format", "text", "output_config", "output_format"],
-  ...["generationConfig", "generation_config"],
+  ...spellings(["generationConfig"]),
 ]);
 
 /** Adds up one walk through a body, without allocating. */
@@ -144,7 +145,7 @@ export class InputWalk {
 
 function toolCount(tools: Json | undefined): number {
   if (!Array.isArray(tools) && !isObject(tools)) return 0;
-  return listed(tools).reduce<number>((sum, tool) => sum + toolsIn(tool), 0);
+  return repeated(tools).reduce<number>((sum, tool) => sum + toolsIn(tool), 0);
 }
 
 function imageDetail({ detail, image_url: image }: JsonObject): Json | undefined {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { eitherOf } from "./conversation/google.ts";
+import { fieldOf } from "../base/proto-json.ts";
 import { type GenAiPart, listIn, textIn } from "./conversation/part.ts";
 import { type Message, readConversation } from "./conversation/read.ts";
 import type { ContentDocument } from "./document.ts";
@@ -43,8 +43,8 @@ function attributeOf(name: string, value: string | string[]): Record<string, str
 }
 
 function stopsIn(request: JsonObject): string[] {
-  const config = eitherOf(request, "generationConfig", "generation_config");
-  const google = isObject(config) ? eitherOf(config, "stopSequences", "stop_sequences") : undefined;
+  const config = fieldOf(request, "generationConfig");
+  const google = isObject(config) ? fieldOf(config, "stopSequences") : undefined;
   const stops = request["stop_sequences"] ?? request["stop"] ?? google;
   return typeof stops === "string" ? [stops] : listIn(stops).map(textIn).filter(Boolean);
 }

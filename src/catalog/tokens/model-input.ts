@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { repeated, spellings } from "../../base/proto-json.ts";
 import { type Attachment, attachmentOf } from "../attachments.ts";
 import { estimateAttachment, imageTokens } from "../estimate.ts";
-import { googlePlace, listed, mediumBlock, toolsIn } from "../google-contents.ts";
+import { googlePlace, mediumBlock, toolsIn } from "../google-contents.ts";
 
 /** Tokens that vendors add around a message and a tool. */
 const tokensPerMessage = 4;
@@ -18,7 +19,7 @@ const defaultTokens: Readonly<Record<Attachment, number>> = {
 
 /** Reasoning that only its provider can read. It is billed in some turns, and not in others. */
 const encryptedFields = new Set(["signature", "encrypted_content"]);
-const encryptedInParts = new Set(["thoughtSignature", "thought_signature"]);
+const encryptedInParts = new Set(spellings(["thoughtSignature"]));
 /** Base64 of about four bytes a token. */
 const encryptedCharsPerToken = 5;
 
@@ -80,12 +81,9 @@ const readAsJson = new Set([
   "prompt",
 ]);
 
-const configNames = new Set(["generationConfig", "generation_config"]);
+const configNames = new Set(spellings(["generationConfig"]));
 /** Members of Google's `generationConfig` that the model reads as JSON. */
-const readConfig = new Set([
-  ...["responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"],
-  ...["responseFormat", "response_format"],
-]);
+const readConfig = new Set(spellings(["responseSchema", "responseJsonSchema", "responseFormat"]));
 
 /** Members that are read above, or that no model reads. */
 const otherwiseKnown = new Set([
@@ -124,8 +122,8 @@ function collectMessages(messages: Json | undefined, input: ModelInput): void {
 function collectGoogle(body: JsonObject, input: ModelInput): void {
   for (const name in body) {
     const place = googlePlace(name, "request");
-    if (place === "request") for (const inner of listed(body[name])) collectRequest(inner, input);
-    if (place === "contents") for (const content of listed(body[name])) collectContent(content, input);
+    if (place === "request") for (const inner of repeated(body[name])) collectRequest(inner, input);
+    if (place === "contents") for (const content of repeated(body[name])) collectContent(content, input);
   }
 }
 
@@ -138,7 +136,7 @@ function collectRequest(request: Json, input: ModelInput): void {
 
 function collectContent(content: Json, input: ModelInput): void {
   input.fixedTokens += tokensPerMessage;
-  if (isObject(content)) for (const part of listed(content["parts"])) collectPart(part, input);
+  if (isObject(content)) for (const part of repeated(content["parts"])) collectPart(part, input);
   else collect(content, input);
 }
 
@@ -153,8 +151,8 @@ function collectPart(part: Json, input: ModelInput): void {
     const place = googlePlace(name, "parts");
     if (encryptedInParts.has(name)) addEncrypted(value, input);
     else if (typeof value === "string") input.texts.push(value);
-    else if (place === "medium") for (const medium of listed(value)) collectMedium(medium, input);
-    else if (place === "result") for (const result of listed(value)) collectResult(result, input);
+    else if (place === "medium") for (const medium of repeated(value)) collectMedium(medium, input);
+    else if (place === "result") for (const result of repeated(value)) collectResult(result, input);
     else if (isObject(value)) input.texts.push(JSON.stringify({ ...value, id: undefined }));
     else if (Array.isArray(value)) input.texts.push(JSON.stringify(value));
   }
@@ -169,7 +167,7 @@ function collectResult(result: Json, input: ModelInput): void {
   if (!isObject(result)) return;
   const { parts, id: _, ...said } = result;
   input.texts.push(JSON.stringify(said));
-  for (const part of listed(parts)) collectPart(part, input);
+  for (const part of repeated(parts)) collectPart(part, input);
 }
 
 /** Collects JSON that the model may read. Names and brackets count, too. */
@@ -218,7 +216,7 @@ function isPlainDocument({ type, source }: JsonObject): boolean {
 }
 
 function collectTools(tools: Json | undefined, input: ModelInput): void {
-  const list = Array.isArray(tools) || isObject(tools) ? listed(tools) : [];
+  const list = Array.isArray(tools) || isObject(tools) ? repeated(tools) : [];
   if (list.length === 0) return;
   input.claudeTokens = claudeToolsPreamble;
   for (const tool of list) {

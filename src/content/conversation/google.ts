@@ -1,14 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { type GenAiPart, listIn, mediumOf, reasoningPart, resultPart, textIn, textPart } from "./part.ts";
-
-/** Google's fields have two spellings, and one value may stand for a list of one. */
-export function eitherOf(object: JsonObject, camel: string, snake: string): Json | undefined {
-  return object[camel] ?? object[snake];
-}
-
-export function repeatedIn(value: Json | undefined): readonly Json[] {
-  return isObject(value) ? [value] : listIn(value);
-}
+import { fieldOf, repeated } from "../../base/proto-json.ts";
+import { type GenAiPart, mediumOf, reasoningPart, resultPart, textIn, textPart } from "./part.ts";
 
 /** The role of a content, as the other formats call it. */
 export function googleRole(content: JsonObject): string {
@@ -19,23 +11,22 @@ export function googleRole(content: JsonObject): string {
 
 /** The parts of a content of Google's form. */
 export function googleParts(content: Json | undefined): readonly GenAiPart[] {
-  return isObject(content) ? repeatedIn(content["parts"]).flatMap(partsIn) : [];
+  return isObject(content) ? repeated(content["parts"]).flatMap(partsIn) : [];
 }
 
 function partsIn(part: Json): readonly GenAiPart[] {
   if (!isObject(part)) return [{ type: "other", name: "value", value: part }];
   const { text, thought } = part;
   if (typeof text === "string") return thought === true ? reasoningPart(text) : textPart(text);
-  const call = eitherOf(part, "functionCall", "function_call");
+  const call = fieldOf(part, "functionCall");
   if (isObject(call)) {
     const name = textIn(call["name"]);
     return [{ type: "tool_call", id: textIn(call["id"]) || null, name, arguments: call["args"] ?? null }];
   }
-  const result = eitherOf(part, "functionResponse", "function_response");
+  const result = fieldOf(part, "functionResponse");
   if (isObject(result)) return [resultPart(result["id"] ?? result["name"], result["response"])];
-  const medium =
-    eitherOf(part, "inlineData", "inline_data") ?? eitherOf(part, "fileData", "file_data") ?? null;
-  const type = isObject(medium) ? textIn(eitherOf(medium, "mimeType", "mime_type")) : "";
+  const medium = fieldOf(part, "inlineData") ?? fieldOf(part, "fileData") ?? null;
+  const type = isObject(medium) ? textIn(fieldOf(medium, "mimeType")) : "";
   const read = isObject(medium) ? mediumOf(withAddress(medium), type || "file") : null;
   return [read ?? { type: "other", name: Object.keys(part)[0] ?? "value", value: part }];
 }

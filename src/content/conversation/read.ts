@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { eitherOf, googleParts, googleRole, repeatedIn } from "./google.ts";
+import { fieldOf, repeated } from "../../base/proto-json.ts";
+import { googleParts, googleRole } from "./google.ts";
 import {
   callPart,
   type GenAiPart,
@@ -37,9 +38,9 @@ export function readConversation(request: Json, response: Json): ReadConversatio
     system: [
       ...partsOf(body["system"]),
       ...partsOf(body["instructions"]),
-      ...googleParts(eitherOf(body, "systemInstruction", "system_instruction")),
+      ...googleParts(fieldOf(body, "systemInstruction")),
     ],
-    tools: repeatedIn(body["tools"]).flatMap(functionsIn).map(definitionOf),
+    tools: repeated(body["tools"]).flatMap(functionsIn).map(definitionOf),
     input: inputOf(body),
     output: isObject(response) ? outputOf(response) : [],
   };
@@ -56,7 +57,7 @@ function inputOf(body: JsonObject): readonly PlacedMessage[] {
     if (typeof input === "string") return [{ role: "user", parts: textPart(input), path: name }];
     if (Array.isArray(input)) return readItems(input, name);
   }
-  return repeatedIn(body["contents"]).map((content, place) => ({
+  return repeated(body["contents"]).map((content, place) => ({
     role: isObject(content) ? googleRole(content) : "user",
     parts: googleParts(content),
     path: `contents[${place}]`,
@@ -130,7 +131,7 @@ function finished(parts: readonly GenAiPart[], reason: string): Message {
 function functionsIn(tool: Json): readonly Json[] {
   if (!isObject(tool)) return [tool];
   const { functionDeclarations, function_declarations, ...others } = tool;
-  const functions = repeatedIn(functionDeclarations ?? function_declarations);
+  const functions = repeated(functionDeclarations ?? function_declarations);
   return functions.length === 0 || Object.keys(others).length > 0 ? [...functions, others] : functions;
 }
 
@@ -139,9 +140,7 @@ function definitionOf(tool: Json): Json {
   if (!isObject(tool)) return tool;
   const definition = isObject(tool["function"]) ? tool["function"] : tool;
   const parameters =
-    definition["parameters"] ??
-    definition["input_schema"] ??
-    eitherOf(definition, "parametersJsonSchema", "parameters_json_schema");
+    definition["parameters"] ?? definition["input_schema"] ?? fieldOf(definition, "parametersJsonSchema");
   if (parameters === undefined) return tool;
   const { name, description } = definition;
   return {

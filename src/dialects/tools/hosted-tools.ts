@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { spellings } from "../../base/proto-json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { ClientDialect } from "../contract/client-dialect.ts";
 import { countOf, objectOf, stringOf } from "../json/json-fields.ts";
@@ -104,7 +105,7 @@ function sizePathOf(tool: JsonObject, path: ValuePath): ValuePath | null {
 const ownMembers: ReadonlySet<string> = new Set([
   ...["type", "name", "function", "custom", "description", "parameters", "strict", "format", "tools"],
   ...["input_schema", "output_schema", "input_examples", "allowed_callers", "async", "defer_loading"],
-  ...["functionDeclarations", "function_declarations"],
+  ...spellings(["functionDeclarations"]),
   ...["eager_input_streaming", "cache_control", "prompt_cache_breakpoint", "environment", "execution"],
 ]);
 

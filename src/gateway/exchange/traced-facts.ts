@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { KeyMode } from "../../base/key-attributes.ts";
 import { nanoPerCredit } from "../../base/money/money.ts";
+import { spellings } from "../../base/proto-json.ts";
 import { readLabels } from "../../base/requests/labels.ts";
 import type { RequestParameters, TracedFacts } from "../../observe/exchange.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
@@ -58,7 +59,7 @@ const parameterNames: readonly (readonly [attribute: string, ...members: string[
 ];
 
 /** Where some formats have them. */
-const parameterPlaces = ["generationConfig", "generation_config"] as const;
+const parameterPlaces = spellings(["generationConfig"]);
 
 /** Leaves out texts: they may be content. */
 export function requestParameters(body: JsonObject): RequestParameters {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { fieldOf, repeated } from "../../../base/proto-json.ts";
 import { objectOf, stringOf } from "../../json/json-fields.ts";
-import { fieldOf, repeated } from "./proto-json.ts";
 
 /** The tier and the kinds of output by OpenAI's names. */
 export function askedExtras(body: JsonObject): JsonObject {

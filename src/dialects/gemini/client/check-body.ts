@@ -72,6 +72,6 @@ function isAbsent(value: Json | undefined): value is null | undefined {
 }
 
 /** Google reads `"64000"` as a number, too. */
-function isCount(value: Json | undefined): value is number {
+export function isCount(value: Json | undefined): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { fieldOf, spellingOf } from "../../../base/proto-json.ts";
 import {
   asIs,
   maxOutput,
@@ -7,7 +8,6 @@ import {
   type PublishedLimits,
 } from "../../contract/output-limit.ts";
 import { numberOf, objectOf } from "../../json/json-fields.ts";
-import { fieldOf, spellingOf } from "./proto-json.ts";
 
 /**
  * A limit above the model's is lowered: clients know Gemini's models, and not the one that an alias leads to. Each candidate may

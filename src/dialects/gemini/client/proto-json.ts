@@ -1,11 +1,6 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-
-/**
- * Google parses proto JSON: each field has two spellings (`generationConfig`, `generation_config`), and a single value may stand for
- * a list. This reads both as Google's documentation writes them. Both spellings of one field in an object are rejected: it is not
- * documented which of them counts, and the hold reads only one.
- */
+import { camelCase } from "../../../base/proto-json.ts";
 
 /** Objects that are the caller's own, or that another reader knows: their members keep their spelling. */
 const callers: ReadonlySet<string> = new Set([
@@ -19,7 +14,10 @@ const lists: ReadonlySet<string> = new Set([
   ...["responseModalities", "allowedFunctionNames"],
 ]);
 
-/** A body with every field as Google documents it. */
+/**
+ * A body with every field as Google documents it. Both spellings of one field in an object are rejected: it is not documented which of
+ * them counts, and the hold reads only one.
+ */
 export function readProtoJson(body: JsonObject): JsonObject {
   return readObject(body, "");
 }
@@ -45,32 +43,6 @@ function readValue(value: Json, field: string, path: string): Json {
 function readItem(value: Json, path: string): Json {
   if (Array.isArray(value)) return value.map((item, index) => readItem(item, `${path}[${index}]`));
   return isObject(value) ? readObject(value, `${path}.`) : value;
-}
-
-export function camelCase(name: string): string {
-  if (!name.includes("_")) return name;
-  return name.replace(/(?<!^)_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** The spelling of a field in an object that has been checked, so that it has only one. */
-export function spellingOf(object: JsonObject, field: string): string {
-  const other = snakeCase(field);
-  return object[other] === undefined ? field : other;
-}
-
-/** A field's value, in either spelling. */
-export function fieldOf(object: JsonObject, field: string): Json | undefined {
-  return object[spellingOf(object, field)];
-}
-
-/** A list for which a single value may stand. */
-export function repeated(value: Json | undefined): readonly Json[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : [value];
 }
 
 function spelledTwice(path: string, field: string): Error {

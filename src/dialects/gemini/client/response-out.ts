@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { fieldOf } from "../../../base/proto-json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage/usage.ts";
 import type { WriterContext } from "../../contract/client-dialect.ts";
 import { malformedResponse } from "../../errors/failure.ts";
@@ -6,7 +7,6 @@ import type { FinishReason, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { objectOf, parseObject } from "../../json/json-fields.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { Grounding } from "./citations-out.ts";
-import { fieldOf } from "./proto-json.ts";
 import { SignedReasoning } from "./signature.ts";
 
 /** Clients get thoughts only if they ask for them. */

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { camelCase } from "./proto-json.ts";
+import { camelCase } from "../../../base/proto-json.ts";
 
 /** Counts, which proto JSON sends as text. */
 const counts: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { changeParts, fieldOf } from "../../../base/proto-json.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { anySignature } from "../../reasoning/google-signature.ts";
 import { holds } from "../../reasoning/reasoning-envelope.ts";
-import { fieldOf, repeated } from "./proto-json.ts";
 import { isForeign } from "./signature.ts";
 
 /** An envelope in base64, whose first characters do not depend on what follows. */
@@ -14,34 +14,24 @@ export function mayHoldForeignReasoning(bytes: Uint8Array): boolean {
 
 /** Returns the same body if there is nothing to strip. Google rejects calls without a signature, so they get its placeholder. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
-  return changeParts(body, (part) => (isForeign(signatureIn(part)) ? withoutSignature(part) : part));
+  return changedParts(body, (part) => (isForeign(signatureIn(part)) ? withoutSignature(part) : part));
 }
 
 /** Every call gets the placeholder: some clients send none. */
 export function stripSignedReasoning(body: JsonObject): JsonObject {
-  return changeParts(body, (part) => {
+  return changedParts(body, (part) => {
     const isDone = signatureIn(part) === (isCall(part) ? anySignature : "");
     return isDone ? part : withoutSignature(part);
   });
 }
 
-export function holdsState(body: JsonObject): boolean {
-  return changeParts(body, (part) => (signatureIn(part) === "" ? part : {})) !== body;
+export function holdsState({ contents }: JsonObject): boolean {
+  return changeParts(contents, (part) => (signatureIn(part) === "" ? part : {})) !== contents;
 }
 
-/** Returns the same body if no part changes. */
-function changeParts(body: JsonObject, change: (part: JsonObject) => JsonObject): JsonObject {
-  let isChanged = false;
-  const contents = repeated(body["contents"]).map((content): Json => {
-    if (!isObject(content)) return content;
-    const parts = repeated(content["parts"]).map((part) => {
-      const changed = isObject(part) ? change(part) : part;
-      isChanged ||= changed !== part;
-      return changed;
-    });
-    return { ...content, parts };
-  });
-  return isChanged ? { ...body, contents } : body;
+function changedParts(body: JsonObject, change: (part: JsonObject) => JsonObject): JsonObject {
+  const contents = changeParts(body["contents"], change);
+  return contents === body["contents"] ? body : { ...body, contents };
 }
 
 function signatureIn(part: JsonObject): string {

@@ -1,8 +1,10 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { repeated } from "../../../base/proto-json.ts";
 import { reject } from "../../contract/field-decisions.ts";
+import { isCount } from "../../gemini/client/check-body.ts";
 import { idOf, readPath } from "../../gemini/client/path.ts";
-import { readProtoJson, repeated } from "../../gemini/client/proto-json.ts";
+import { readProtoJson } from "../../gemini/client/proto-json.ts";
 import { hasMoreValues } from "../../json/json-bytes.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { scanTopLevel } from "../../json/json-spans.ts";
@@ -113,8 +115,4 @@ function sameDimensions(wanted: readonly Wanted[]): number | null {
   const [first = null, ...others] = new Set(wanted.map(({ dimensions }) => dimensions));
   if (others.length === 0) return first;
   return reject("requests[].outputDimensionality", "must be the same in all requests");
-}
-
-function isCount(value: Json): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
