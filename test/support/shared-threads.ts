@@ -1,14 +1,16 @@
+import { threadSource } from "../../src/base/threads/start-thread.ts";
+
 /**
  * Loaded before all tests: a gateway in the test's own process gets the threads that an earlier one has given back. Each of these loads
  * the tokenizer or all dialects, for which it takes a third of a second or more, and answers every message with one.
  */
-const shared = /\/(?:catalog\/tokens\/worker|gateway\/large\/thread)\.ts$/;
+const shared = ["catalog/tokens/worker.ts", "gateway/worker.ts"].map(threadSource);
 const idle = new Map<string, Worker[]>();
 
 globalThis.Worker = new Proxy(Worker, {
   construct(Thread, [source, options]: ConstructorParameters<typeof Worker>): Worker {
     const path = String(source);
-    if (!shared.test(path)) return new Thread(source, options);
+    if (!shared.includes(path)) return new Thread(source, options);
     return idle.get(path)?.pop() ?? returnable(new Thread(source, options), path);
   },
 });
