@@ -7,12 +7,13 @@ import { ReturnedLines } from "./at-provider/returned-lines.ts";
 import { BatchEnds } from "./batch-ends.ts";
 import { readRequestOf } from "./batch-object.ts";
 import { InputReader } from "./input-file.ts";
+import { LinePacer } from "./line-pacer.ts";
 import { OpenBatch } from "./open-batch.ts";
 import { type LineOutcome, type LineServing, runLine } from "./run-line.ts";
 import { type Throttle, Throttles } from "./throttle.ts";
 
 /** While there are batches, the store is read this often; what keeps lines from starting is looked for more often. */
-const [tickMs, heldBackMs, crowdedMs] = [1000, 250, 50];
+const [tickMs, heldBackMs] = [1000, 250];
 /** A store that cannot be written to is tried again. */
 const retryMs = 500;
 
@@ -26,6 +27,7 @@ export class BatchScheduler {
   readonly #outbox: Outbox;
   readonly #poller: ProviderPoller;
   readonly #ends: BatchEnds;
+  readonly #pacer: LinePacer;
   /** Oldest first. */
   #open = new Map<string, OpenBatch>();
   /** Keys whose files and results take all of their bytes. */
@@ -49,9 +51,11 @@ export class BatchScheduler {
     this.#onError = onError;
     const { gateway } = serving;
     this.#ends = new BatchEnds(gateway);
+    this.#pacer = new LinePacer(gateway);
     this.#start = this.#moment;
     const lines = new ReturnedLines({
       gateway,
+      pacer: this.#pacer,
       run: (batch, line, returned) => runLine(serving, batch, line, { returned }),
       take: (batch, line, outcome) => {
         const run = { ...outcome, wakes: batch.wakes, throttle: this.#throttleOf(line) };
@@ -138,13 +142,14 @@ export class BatchScheduler {
     if (this.#open.size === 0 || this.#isStopped) return;
     const { providerPollMs } = this.#serving.gateway.configured.settings.batches;
     const isHeldBack = [...this.#open.values()].some((batch) => batch.isHeldBack);
+    const { waitMs } = this.#pacer;
     const soonMs = Math.min(isHeldBack ? heldBackMs : tickMs, providerPollMs);
     this.#timer ??= setTimeout(
       () => {
-        this.#mustRead = !this.#isCrowded;
+        this.#mustRead ||= waitMs === 0;
         this.#proceed();
       },
-      this.#isCrowded ? crowdedMs : soonMs,
+      waitMs === 0 ? soonMs : waitMs,
     );
     this.#timer.unref();
   }
@@ -185,17 +190,12 @@ export class BatchScheduler {
     return new OpenBatch(shown, parts, this.#moment);
   }
 
-  /** Interactive calls come first. */
-  get #isCrowded(): boolean {
-    return this.#serving.gateway.ongoing.isCrowded;
-  }
-
   async #fill(): Promise<void> {
     const { gateway } = this.#serving;
     const { batches, ongoing } = gateway;
     const { settings } = gateway.configured;
     while (this.#running.size < settings.batches.concurrency && !this.#isStopped) {
-      if (ongoing.isDraining || this.#isCrowded || gateway.storeProblem() !== null) return;
+      if (ongoing.isDraining || this.#pacer.waitMs > 0 || gateway.storeProblem() !== null) return;
       const batch = settings.routes.batches ? this.#next() : null;
       if (batch === null) return;
       const busy = this.#busyModels();
@@ -259,6 +259,7 @@ export class BatchScheduler {
   #begin(batch: OpenBatch, line: ClaimedLine, throttle: Throttle): void {
     this.#served += 1;
     this.#servedAt.set(batch.keyId, this.#served);
+    this.#pacer.started();
     throttle.running += 1;
     const run = this.#run.bind(this, batch, line, throttle);
     void this.#track(batch, line.no, () =>

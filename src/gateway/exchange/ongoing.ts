@@ -17,6 +17,9 @@ const overloadLagMs = 2000;
 /** With the loop this far behind, lines of batches would delay requests that clients wait for. */
 const crowdedLagMs = 50;
 
+/** Calls of clients are under way for so long after the last one has ended: a client that calls again soon should not notice. */
+const clientsLingerMs = 1000;
+
 /** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
@@ -46,6 +49,9 @@ export class Ongoing {
   isBehindProxy = false;
   /** Number of calls that got a slot since the start. */
   admitted = 0;
+  /** How many of the exchanges are calls of clients, and when one has ended last. */
+  #clients = 0;
+  #clientLeftAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: OngoingLimits) {
     this.#limits = limits;
@@ -72,9 +78,14 @@ export class Ongoing {
       this.#all.leave();
       return false;
     }
+    this.#add(exchange);
+    return true;
+  }
+
+  #add(exchange: Exchange): void {
     this.#exchanges.add(exchange);
     this.admitted += 1;
-    return true;
+    if (isCounted(exchange)) this.#clients += 1;
   }
 
   /** Takes a slot, after a short wait if need be, or rejects the exchange. `leave` returns it. */
@@ -91,8 +102,7 @@ export class Ongoing {
       this.#all.leave();
       throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
     }
-    this.#exchanges.add(exchange);
-    this.admitted += 1;
+    this.#add(exchange);
     if (exchange.endedBy === null) return;
     this.leave(exchange, keyId);
     throw exchange.endedBy;
@@ -134,10 +144,19 @@ export class Ongoing {
     return this.#all.waiting > 0 || this.#limits.lagMs() > crowdedLagMs;
   }
 
+  /** Whether calls of clients are under way, so that less urgent work should take its time. */
+  get hasClients(): boolean {
+    return this.#clients > 0 || performance.now() - this.#clientLeftAtMs < clientsLingerMs;
+  }
+
   leave(exchange: Exchange, keyId: string): void {
     if (!this.#exchanges.delete(exchange)) return;
     this.#all.leave();
-    if (isCounted(exchange)) this.#perKey.leave(keyId);
+    if (isCounted(exchange)) {
+      this.#perKey.leave(keyId);
+      this.#clients -= 1;
+      this.#clientLeftAtMs = performance.now();
+    }
     this.#notifyIfEmpty();
   }
 

@@ -57,6 +57,27 @@ onBothStores(tail, (place) => {
     expect((await ask(caller)).status).toBe(200);
   });
 
+  test("lines start one by one while a client's own call is under way, and for a second afterwards", async () => {
+    const letGo = gated((model) => model !== "slots-upstream");
+    const call = ask(caller, "slots");
+    await asked(1);
+    const startedAtMs = performance.now();
+    const { id } = await client.create(chatLines(40));
+    expect((await client.untilEnded(id)).request_counts.completed).toBe(40);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(380);
+    letGo();
+    expect((await call).status).toBe(200);
+    const { ongoing } = world.gateway;
+    expect(ongoing.hasClients).toBe(true);
+    await waitFor(() => !ongoing.hasClients, "a second without calls");
+    const letLinesGo = gated();
+    const alone = await client.create(chatLines(1));
+    await asked(42);
+    expect(ongoing.hasClients).toBe(false);
+    letLinesGo();
+    await client.untilEnded(alone.id);
+  });
+
   test("lines wait for tokens per minute instead of failing, and other keys' lines go on", async () => {
     const limited = await world.creditCaller(10, { tpmLimits: [{ limit: 60, models: null }] });
     const { id } = await BatchClient.of(world, limited).create(chatLines(5));

@@ -2,15 +2,15 @@ import type { ClaimedLine, LineAtProvider, ProviderBatch } from "../../../store/
 import type { BatchCallFailed, ProviderResult } from "../../../vendors/batches.ts";
 import type { ReturnedLine } from "../../exchange/client-call.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
+import type { LinePacer } from "../line-pacer.ts";
 import type { OpenBatch } from "../open-batch.ts";
 import type { LineOutcome } from "../run-line.ts";
 
 const linesAtOnce = 200;
-/** Interactive calls come first. */
-const crowdedMs = 50;
 
 export interface ReturnedLinesOptions {
   readonly gateway: Gateway;
+  readonly pacer: LinePacer;
   /** Runs a line with its result in place of a provider. */
   run(batch: OpenBatch, line: ClaimedLine, returned: ReturnedLine): Promise<LineOutcome>;
   /** Writes what became of a line. */
@@ -39,8 +39,8 @@ export class ReturnedLines {
     no: number,
     result: ProviderResult,
   ): Promise<boolean> {
-    const { gateway, track } = this.#options;
-    while (gateway.ongoing.isCrowded) await Bun.sleep(crowdedMs);
+    const { gateway, pacer, track } = this.#options;
+    await pacer.start();
     let isSettled = false;
     await track(batch, { no }, async () => {
       const line = await gateway.batches.store.providerBatches.take(record.id, no, gateway.batches.node);
