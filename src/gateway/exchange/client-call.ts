@@ -75,6 +75,12 @@ export interface StreamSource {
   cancel(): void;
 }
 
+/** A stream, and the head of its response. */
+export interface FramedStream {
+  readonly source: StreamSource;
+  readonly head: ResponseInit;
+}
+
 /** A request as the edge hands it over, with what only the server knows of its connection. */
 export interface ClientCall {
   readonly request: ReadableRequest;
@@ -89,8 +95,10 @@ export interface ClientCall {
   disconnect(stalledMs?: number): void;
   /** Upgrades the connection to a WebSocket of this key; false if the request is not a valid handshake. */
   upgrade?(keyId: string, slot: BodyReservation): boolean;
-  /** Takes a stream that would else be the body of a response with this head. */
-  takeStream?(source: StreamSource, head: () => ResponseInit): void;
+  /** Takes a stream that would else be the body of a response. */
+  takeStream?(source: StreamSource): void;
+  /** Sends a stream in another form than its dialect's. */
+  reframe?(stream: FramedStream): FramedStream;
   /** The body, if it arrived in one piece. The request object then has none. */
   readonly body?: Uint8Array;
   /** Its key, if that is known without a credential because the request was admitted before. */

@@ -97,20 +97,21 @@ function endOf(body: Uint8Array, mark: string, from: number): number {
   return at === -1 ? body.length : at + mark.length;
 }
 
-/** A response written by `source`. A WebSocket takes the source directly, and has no use for the head. */
+/** A response written by `written`. A WebSocket takes the source directly, and has no use for the head. */
 export function sourceResponse(
-  source: StreamSource,
-  { takeStream }: ClientCall,
+  written: StreamSource,
+  { takeStream, reframe }: ClientCall,
   init: () => ResponseInit,
 ): Response {
   if (takeStream !== undefined) {
-    takeStream(source, init);
+    takeStream(written);
     return new Response(null);
   }
+  const { source, head } = reframe?.({ source: written, head: init() }) ?? { source: written, head: init() };
   const body = new ReadableStream({
     type: "direct",
     pull: (controller) => source.pull(controller),
     cancel: () => source.cancel(),
   });
-  return new Response(body, init());
+  return new Response(body, head);
 }

@@ -13,6 +13,8 @@ export class ClientStream {
   lastPieceMs: number;
   /** When a piece or a heartbeat was written, as of the last `noteWrites`. */
   lastWriteMs: number;
+  /** No less than a byte for each character. */
+  writtenBytes = 0;
   #longestGapMs = 0;
   #notedMs: number;
   /** No later than the last piece was written. */
@@ -36,6 +38,11 @@ export class ClientStream {
     controller?.end();
   }
 
+  /** As `close`, without the end of the body. */
+  abandon(): void {
+    this.#controller = null;
+  }
+
   get isOpen(): boolean {
     return this.#controller !== null;
   }
@@ -52,6 +59,7 @@ export class ClientStream {
 
   #write(piece: Piece): Promise<void> | undefined {
     const written = this.#controller?.write(piece);
+    this.writtenBytes += piece.length;
     this.#hasWritten = true;
     if (!(written instanceof Promise)) return undefined;
     // A heartbeat may be waiting already: the client has not read since then.
@@ -103,17 +111,29 @@ export class ClientStream {
   }
 }
 
+/** So few bytes soon are in the system's buffers, however slowly the client reads. */
+const soonSentBytes = 16 * 1024;
+
+/** Clients drop what they have not read when their connection is closed, and the error would be lost. */
+const readingMs = 500;
+
 /**
- * Closes the client's connection, and resolves when it is gone. Otherwise the client would take the bytes for a
- * complete response.
+ * Closes the client's connection before the end of the body, of which so many bytes were written. Otherwise the client would take
+ * the bytes for a complete response.
  */
-export function cutOff(call: ClientCall): Promise<void> {
+export async function cutOff(call: ClientCall, writtenBytes: number): Promise<void> {
   const { signal } = call.request;
+  if (writtenBytes <= soonSentBytes) {
+    await Bun.sleep(readingMs);
+    // Bun closes the connection of a stream that throws, and loses what it has not sent.
+    if (!signal.aborted) throw new DOMException("The response ends with its error.", "AbortError");
+    return;
+  }
   const { promise, resolve } = Promise.withResolvers<void>();
   call.disconnect();
   if (signal.aborted) resolve();
   else signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise;
+  await promise;
 }
 
 /** Whether a stream of the call's dialect breaks off after an error. */

@@ -88,7 +88,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyResponse {
       async pull(controller) {
         call.disconnect(configured.settings.server.clientIdleTimeoutMs);
         await controller.write(body);
-        if (isBrokenOff) await cutOff(call);
+        if (isBrokenOff) await cutOff(call, body.length);
         else controller.end();
       },
       cancel() {},

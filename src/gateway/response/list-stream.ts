@@ -1,5 +1,5 @@
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import { bytesOf, type DirectController, type Piece, type StreamSource } from "../exchange/client-call.ts";
+import { bytesOf, type DirectController, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { streamHeaders } from "./pending-response.ts";
 
@@ -12,19 +12,14 @@ export async function asList(
   isHeartbeat: (data: string) => boolean,
   run: () => Promise<Response>,
 ): Promise<Response> {
-  const taken: TakenStream[] = [];
-  exchange.call.takeStream = (source, head) => taken.push({ source, head: new Response(null, head()) });
-  const response = await run();
-  const [stream] = taken;
-  if (stream !== undefined) {
-    const { source, head } = stream;
-    const body = new ReadableStream({
-      type: "direct",
+  exchange.call.reframe = ({ source, head }) => ({
+    source: {
       pull: (controller) => source.pull(new ListController(controller, isHeartbeat)),
       cancel: () => source.cancel(),
-    });
-    return new Response(body, asListHead(head));
-  }
+    },
+    head: asListHead(head),
+  });
+  const response = await run();
   if (response.headers.get("content-type") !== streamHeaders["content-type"]) return response;
   const items: Piece[] = [];
   const list = new ListController({ write: (piece) => items.push(piece), end() {} }, isHeartbeat);
@@ -33,15 +28,10 @@ export async function asList(
   return new Response(items.join(""), asListHead(response));
 }
 
-interface TakenStream {
-  readonly source: StreamSource;
-  readonly head: Response;
-}
-
-function asListHead({ status, headers }: Response): ResponseInit {
-  const changed = new Headers(headers);
-  changed.set("content-type", "application/json");
-  return { status, headers: changed };
+function asListHead(head: ResponseInit): ResponseInit {
+  const { status, headers } = new Response(null, head);
+  headers.set("content-type", "application/json");
+  return { status, headers };
 }
 
 class ListController implements DirectController {

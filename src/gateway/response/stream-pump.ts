@@ -336,7 +336,9 @@ export class StreamPump implements GuardedStream, StreamSource {
     }
     this.#end("failed", error);
     const { call } = this.#exchange;
-    if (this.#relayer.isRaw === true || breaksOffAfterError(call)) await cutOff(call);
+    if (this.#relayer.isRaw !== true && !breaksOffAfterError(call)) return;
+    this.#client.abandon();
+    await cutOff(call, this.#client.writtenBytes);
   }
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {

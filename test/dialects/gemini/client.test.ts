@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { ApiError, GoogleGenAI } from "@google/genai";
 import { clientDialect } from "../../../src/dialects/registry.ts";
+import { streamEvents } from "../../gateway/wire-answers.ts";
 import { type Caller, World } from "../../gateway/world.ts";
-import { json, sse } from "../../support/answers.ts";
+import { delayed, json, openAiError, sse } from "../../support/answers.ts";
+import { readStream } from "../../support/sse.ts";
 import {
   chunkOf,
   geminiKeys,
@@ -362,6 +364,41 @@ test("a list replays as a list, ends with its error, and stays a list where noth
   })();
   await reading.catch(() => {});
   expect(received).toMatch(/^\[\{"candidates".*,\r\n\{"error":\{"code":502/s);
+});
+
+test.each(["?alt=sse", ""])("an error%s ends the body within a second, and is read before", async (form) => {
+  const half = 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n';
+  world.provider.script(sse(`${half}data: {"error":{"message":"broken"}}\n\n`));
+  const startedMs = performance.now();
+  const response = await ask(`on-chat:streamGenerateContent${form}`, short);
+  let received = "";
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const piece of response.body ?? []) received += decoder.decode(piece);
+  })();
+  expect(await reading.catch((error) => error)).toBeInstanceOf(Error);
+  expect(performance.now() - startedMs).toBeLessThan(1500);
+  expect(received).toMatch(/"error":\{"code":502.*\}\}(?:\r\n\r\n)?$/s);
+});
+
+test("a list begins after the silence of a heartbeat, and ends with its answer or an error", async () => {
+  await using slow = await World.start({ tail, head: "[server]\nheartbeat = 0.2\n" });
+  const { secret } = await slow.creditCaller();
+  const url = `${slow.running.url}/v1beta/models/on-chat:streamGenerateContent?key=${secret}`;
+  const send = () => fetch(url, { method: "POST", body: JSON.stringify(short) });
+  const spoken = streamEvents("chat", { text: "Fog." }).join("");
+  slow.provider.script(delayed(sse(spoken), 700));
+  const startedMs = performance.now();
+  const response = await send();
+  expect(performance.now() - startedMs).toBeLessThan(600);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  const text = await response.text();
+  expect(text).toMatch(/^\n\n+\[\{"candidates"/);
+  expect(JSON.parse(text).at(-1)).toMatchObject({ candidates: [{ finishReason: "STOP" }] });
+  slow.provider.script(delayed(openAiError(400, "No."), 500));
+  const failed = await readStream(await send());
+  expect(failed.text).toMatch(/^\n+\[\{"error":\{"code":400.*\}\}$/s);
+  expect(failed.failure).not.toBeNull();
 });
 
 test("a list has the last event of a stream that lacks its blank line, and the head of its stream", async () => {
