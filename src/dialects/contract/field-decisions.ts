@@ -136,6 +136,17 @@ interface RejectedField {
 
 export type FieldDecisions = Readonly<Record<string, FieldDecision>>;
 
+/** Fields with this decision. */
+export const carried = decided("carried");
+export const ignored = decided("ignored");
+export const dropped = decided("dropped");
+
+function decided<Decision extends FieldDecision>(decision: Decision) {
+  return <Name extends string>(...fields: readonly Name[]) =>
+    // The names are the keys.
+    Object.fromEntries(fields.map((field) => [field, decision])) as Readonly<Record<Name, Decision>>;
+}
+
 /** Rejects or reports the fields that cannot be translated. Unknown fields are dropped. Null counts as absent. */
 export function decideFields(
   object: JsonObject,
