@@ -99,6 +99,11 @@ export class GatewayError extends Error {
   get status(): ErrorStatus {
     return kinds[this.code].status;
   }
+
+  /** Keeps everything but the words. */
+  reworded(message: string, param = this.param): GatewayError {
+    return new GatewayError(this.code, message, { ...this, param, cause: this.cause });
+  }
 }
 
 /** A provider's own message is shorter. */

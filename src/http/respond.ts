@@ -88,7 +88,7 @@ export async function answer(
     }
     return lastIfDraining(gateway, response);
   } catch (thrown) {
-    const error = withoutStore(thrown);
+    const error = inClientsWords(withoutStore(thrown), exchange.call.route.dialect);
     const hasDisconnected = exchange.hasClientDisconnected;
     const response = errorResponse(exchange, error, hasDisconnected);
     await giveBackClaims(gateway, exchange);
@@ -110,23 +110,20 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
 /** Advice of the ledger, which knows no dialects, names the client's own field. */
 const limitAdvice = "Lower `max_tokens`";
 
-function inClientsWords(error: GatewayError, dialect: Route["dialect"]): GatewayError {
-  if (dialect === null || !error.message.includes(limitAdvice)) return error;
-  const { code, param, retryAfterSeconds, vendor } = error;
-  const advice = `Lower \`${clientDialect(dialect).fieldNames.outputLimit}\``;
-  return new GatewayError(code, error.message.replace(limitAdvice, advice), {
-    param,
-    retryAfterSeconds,
-    vendor,
-  });
+function inClientsWords(thrown: unknown, dialect: Route["dialect"]): unknown {
+  if (dialect === null || !(thrown instanceof GatewayError)) return thrown;
+  const { message } = thrown;
+  const { outputLimit } = clientDialect(dialect).fieldNames;
+  if (!message.includes(limitAdvice) || outputLimit === "max_tokens") return thrown;
+  return thrown.reworded(message.replace(limitAdvice, `Lower \`${outputLimit}\``));
 }
 
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
 function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boolean): Response {
   if (exchange.early !== null) return exchange.early.failure(thrown);
   const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
-  const { errors: format, dialect } = exchange.call.route;
-  const named = namedAsSent(inClientsWords(error, dialect), exchange.sentPaths);
+  const { errors: format } = exchange.call.route;
+  const named = namedAsSent(error, exchange.sentPaths);
   const rendered = renderError(format, named, exchange.id);
   const isAgents = exchange.isSignIn && error.code === "limit_reached";
   const { status, headers, body } = (isAgents && format.asSpendLimit?.(rendered, error)) || rendered;

@@ -146,12 +146,13 @@ function limitAdvice(exchange: DeniedExchange, key: KeyView): string {
   const countedValues = countedValuesIn(exchange.message);
   if (countedValues !== null) return valuesAdvice(exchange, key, countedValues);
   const needed = exchange.needed ?? 1;
-  if (needed >= unaffordableNano) return "No balance is large enough; lower `max_tokens`.";
+  const outputLimit = /Lower (`[^`]+`)/.exec(exchange.message ?? "")?.[1] ?? "`max_tokens`";
+  if (needed >= unaffordableNano) return `No balance is large enough; lower ${outputLimit}.`;
   const commands = commandsFor(key, { ...exchange, needed });
   if (commands.length === 0 && valueBounds.has(exchange.bound ?? ""))
     return "`sluice caps list --near 80%` lists the values that have used most of a cap.";
   if (commands.length === 0) return "The limits now allow it: retry.";
-  return `To let it through: ${commands.map((each) => `\`${each}\``).join(" and ")}. A lower \`max_tokens\` needs less.`;
+  return `To let it through: ${commands.map((each) => `\`${each}\``).join(" and ")}. A lower ${outputLimit} needs less.`;
 }
 
 function commandsFor(key: KeyView, denied: DeniedExchange & { readonly needed: number }): string[] {

@@ -1,4 +1,4 @@
-import { GatewayError } from "../../base/errors.ts";
+import type { GatewayError } from "../../base/errors.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { SentPaths } from "../exchange/exchange.ts";
 import type { Conversation } from "../turns/compacting.ts";
@@ -24,8 +24,6 @@ export function sentPaths(
 
 /** The error as a client can read it. */
 export function namedAsSent(error: GatewayError, paths: SentPaths | null): GatewayError {
-  if (paths === null) return error;
-  const { code, message, param, retryAfterSeconds, vendor } = error;
-  const details = { param: param && paths(param), retryAfterSeconds, vendor };
-  return new GatewayError(code, paths(message), details);
+  const { message, param } = error;
+  return paths === null ? error : error.reworded(paths(message), param && paths(param));
 }

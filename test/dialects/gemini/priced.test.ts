@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Caller, World } from "../../gateway/world.ts";
 import { json } from "../../support/answers.ts";
+import { waitFor } from "../../support/wait.ts";
 import {
   called,
   chunkOf,
@@ -89,6 +90,10 @@ async function heldFor(generationConfig: JsonObject): Promise<number> {
   expect(response.status).toBe(402);
   const { message } = await errorOf(response);
   expect(message).toContain("Lower `generationConfig.maxOutputTokens`, or");
+  const stored = { keyId: poor.key.id, limit: 1 };
+  const rows = async () => (await world.running.store.reports.exchanges(stored)).rows;
+  await waitFor(async () => (await rows()).length === 1, "the stored request");
+  expect(await rows()).toMatchObject([{ message, bound: "balance", needed: expect.any(Number) }]);
   return Number(/up to ([\d.e-]+) credits/.exec(message)?.[1]);
 }
 
