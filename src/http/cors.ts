@@ -1,61 +1,47 @@
-/**
+/*
  * Cross-origin requests (`server.cors_origins`): pages of the listed origins may call the interface from a browser.
  * Credentials in the browser's sense, cookies, are never allowed; a key is sent in a header. Not used by the
  * admin side.
  */
-export class Cors {
-  readonly #allowed: () => readonly string[];
 
-  /** `allowed` is read for each request, since a reload may change it. */
-  constructor(allowed: () => readonly string[]) {
-    this.#allowed = allowed;
-  }
+/** The response to a preflight; null if the request is not one, or its origin is not allowed. */
+export function preflightResponse(
+  allowed: readonly string[],
+  request: Request,
+  methods: string,
+): Response | null {
+  if (request.method !== "OPTIONS" || !request.headers.has("access-control-request-method")) return null;
+  const origin = allowedOrigin(allowed, request);
+  if (origin === null) return null;
+  const requestedHeaders = request.headers.get("access-control-request-headers");
+  return new Response(null, {
+    status: 204,
+    headers: {
+      "access-control-allow-origin": origin,
+      "access-control-allow-methods": methods,
+      ...(requestedHeaders !== null && headerNames.test(requestedHeaders)
+        ? { "access-control-allow-headers": requestedHeaders }
+        : {}),
+      "access-control-max-age": String(maxAgeSeconds),
+      vary: "origin, access-control-request-headers",
+    },
+  });
+}
 
-  /** Whether the setting is on. It rarely is, and then nothing else is checked. */
-  get isOn(): boolean {
-    return this.#allowed().length > 0;
-  }
+/** Lets the page of an allowed origin read the response. */
+export function markCors(allowed: readonly string[], request: Request, response: Response): Response {
+  const origin = allowedOrigin(allowed, request);
+  if (origin !== "*") response.headers.append("vary", "origin");
+  if (origin === null) return response;
+  response.headers.set("access-control-allow-origin", origin);
+  response.headers.set("access-control-expose-headers", exposed);
+  return response;
+}
 
-  /** The response to a preflight; null if the request is not one, or its origin is not allowed. */
-  preflight(request: Request, methods: string): Response | null {
-    if (request.method !== "OPTIONS" || !request.headers.has("access-control-request-method")) return null;
-    const origin = this.#allowedOrigin(request);
-    if (origin === null) return null;
-    const requestedHeaders = request.headers.get("access-control-request-headers");
-    return new Response(null, {
-      status: 204,
-      headers: {
-        "access-control-allow-origin": origin,
-        "access-control-allow-methods": methods,
-        ...(requestedHeaders !== null && headerNames.test(requestedHeaders)
-          ? { "access-control-allow-headers": requestedHeaders }
-          : {}),
-        "access-control-max-age": String(maxAgeSeconds),
-        vary: "origin, access-control-request-headers",
-      },
-    });
-  }
-
-  async markLater(request: Request, responding: Promise<Response>): Promise<Response> {
-    return this.mark(request, await responding);
-  }
-
-  /** Lets the page of an allowed origin read the response. */
-  mark(request: Request, response: Response): Response {
-    const origin = this.#allowedOrigin(request);
-    if (origin !== "*") response.headers.append("vary", "origin");
-    if (origin === null) return response;
-    response.headers.set("access-control-allow-origin", origin);
-    response.headers.set("access-control-expose-headers", exposed);
-    return response;
-  }
-
-  #allowedOrigin(request: Request): string | null {
-    const origin = request.headers.get("origin");
-    const allowed = this.#allowed();
-    if (origin !== null && allowed.includes(origin)) return origin;
-    return allowed.includes("*") ? "*" : null;
-  }
+function allowedOrigin(allowed: readonly string[], request: Request): string | null {
+  const origin = request.headers.get("origin");
+  if (origin !== null && allowed.includes(origin)) return origin;
+  return allowed.includes("*") ? "*" : null;
 }
 
 /** How long a browser caches a preflight. */

@@ -13,13 +13,22 @@ import type { ServedRoute } from "../gateway/exchange/served-operation.ts";
 import { routes } from "../gateway/operations.ts";
 import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
-import { Cors } from "./cors.ts";
+import { markCors, preflightResponse } from "./cors.ts";
 import { landingPage } from "./landing.ts";
-import { formatAt, formatOf, plainDocument, plainError, plainJson } from "./plain.ts";
+import {
+  formatAt,
+  formatOf,
+  isAt,
+  isOfInterface,
+  meantPath,
+  origins,
+  plainDocument,
+  plainError,
+  plainJson,
+} from "./plain.ts";
 import { addressOn, HttpCall, lastIfDraining, maxIdleSeconds, peerOf, respond } from "./respond.ts";
-import { documentLimit, isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
-import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
+import { documentLimit, guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
 /** Routes that another module adds, such as the admin API. */
 export type RouteMount = (connections: Connections) => AnyElysia;
@@ -86,7 +95,7 @@ export function createEdge(
   servesInterface = true,
 ): Elysia {
   const side = sideOf(gateway, servesInterface);
-  const { served, trusted, cors } = side;
+  const { served, trusted } = side;
   const pacer = new LoopPacer(requestsPerIteration);
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
@@ -131,7 +140,7 @@ export function createEdge(
     keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
   };
   for (const mount of mounted) app.use(mount(connections));
-  app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
+  app.all("/*", ({ request }) => unrouted(request, side), { parse: "none" });
   return app;
 }
 
@@ -142,7 +151,8 @@ interface Side {
   /** The routes that are turned on now. */
   readonly served: () => readonly ServedRoute[];
   readonly trusted: ReturnType<typeof currentProxies>;
-  readonly cors: Cors;
+  /** The origins whose pages may call it from a browser (`server.cors_origins`); mostly none. */
+  readonly corsOrigins: () => readonly string[];
 }
 
 function sideOf(gateway: Gateway, servesInterface: boolean): Side {
@@ -153,9 +163,11 @@ function sideOf(gateway: Gateway, servesInterface: boolean): Side {
     served: () =>
       ownRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings)),
     trusted: currentProxies(() => gateway.configured.settings.server.trustedProxies),
-    cors: new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : [])),
+    corsOrigins: () => (servesInterface ? gateway.configured.settings.server.corsOrigins : noOrigins),
   };
 }
+
+const noOrigins: readonly string[] = [];
 
 /** Requests are paced, and those with a target or host that no route may see are rejected. */
 function pace(app: Elysia, { gateway, trusted }: Side, pacer: LoopPacer): void {
@@ -178,22 +190,30 @@ function pace(app: Elysia, { gateway, trusted }: Side, pacer: LoopPacer): void {
 }
 
 function answer({ server }: Elysia, side: Side, request: Request, usual: ServedRoute) {
-  const { gateway, served, trusted, cors } = side;
+  const { gateway, served, trusted } = side;
+  const corsOrigins = side.corsOrigins();
+  const isCrossOrigin = corsOrigins.length > 0;
   const route = inFormatOf(request, usual, gateway);
   assert(server, "a request came before the server was there");
   const isSocket = route.isUpgrade === true;
-  if (isSocket && !asksForWebSocket(request)) return unrouted(request, served(), cors);
+  if (isSocket && !asksForWebSocket(request)) return unrouted(request, side);
   if (!isOn(route, gateway.configured.settings)) {
     // Another method may have a route with this path.
-    if (isSocket || route.errors.served !== undefined) return unrouted(request, served(), cors);
+    if (isSocket || route.errors.served !== undefined) return unrouted(request, side);
     const response = notFound(request, served());
-    return cors.isOn ? cors.mark(request, response) : response;
+    return isCrossOrigin ? markCors(corsOrigins, request, response) : response;
   }
   const call = isSocket
-    ? new UpgradeCall(gateway, request, route, server, trusted())
-    : new HttpCall(request, route, server, trusted());
+    ? new UpgradeCall(gateway, request, route, server, trusted)
+    : new HttpCall(request, route, server, trusted);
   const responding = respond(gateway, call, route);
-  return cors.isOn ? cors.markLater(request, responding) : responding;
+  if (!isCrossOrigin) return responding;
+  return responding.then((response) => markCors(corsOrigins, request, response));
+}
+
+/** Routes beyond the interface can be turned off, and then are as if there were none. */
+export function isOn({ switchedBy }: Route, { routes }: Settings): boolean {
+  return switchedBy === undefined || routes[switchedBy];
 }
 
 function inFormatOf(request: Request, route: ServedRoute, { configured }: Gateway): ServedRoute {
@@ -216,17 +236,19 @@ function addDocuments(app: Elysia, gateway: Gateway): void {
 }
 
 /** Requests that match no route. Allowed origins can read these errors, too. */
-function unrouted(request: Request, served: readonly Route[], cors: Cors): Response {
+function unrouted(request: Request, side: Side): Response {
+  const served = side.served();
+  const corsOrigins = side.corsOrigins();
   const path = pathOf(request);
   const at = served.filter((it) => isAt(it, path));
   const methods = at.map(({ method }) => method).join(", ");
-  const isCrossOrigin = cors.isOn && (at.length > 0 || isOfInterface(path));
-  const preflight = isCrossOrigin ? cors.preflight(request, methods || "GET, POST") : null;
+  const isCrossOrigin = corsOrigins.length > 0 && (at.length > 0 || isOfInterface(path));
+  const preflight = isCrossOrigin ? preflightResponse(corsOrigins, request, methods || "GET, POST") : null;
   if (preflight !== null) return preflight;
   // Below a path with a wildcard is what another API has under its own methods.
   const isUnknown = at.every(({ errors }) => errors.served !== undefined);
   const response = isUnknown ? notFound(request, served) : wrongMethod(request, at, methods);
-  return isCrossOrigin ? cors.mark(request, response) : response;
+  return isCrossOrigin ? markCors(corsOrigins, request, response) : response;
 }
 
 function readiness(gateway: Gateway): Response {

@@ -1,10 +1,10 @@
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
+import { modeOrigins } from "../base/key-attributes.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
 import { clientDialects, plainErrors } from "../dialects/registry.ts";
 import type { Route } from "../gateway/exchange/client-call.ts";
 import { routes } from "../gateway/operations.ts";
-import { isAt } from "./routes.ts";
 
 /** Errors of paths outside the interface. They too have a request id and the path's envelope. */
 export function plainError(
@@ -45,4 +45,32 @@ export function formatAt(path: string, client?: Headers, served: readonly Route[
 /** The format that a client's headers show; undefined if they show none. */
 export function formatOf(client: Headers): ErrorFormat | undefined {
   return clientDialects.find(({ marks }) => marks.some((name) => client.has(name)))?.errorFormat;
+}
+
+export const origins: readonly string[] = Object.values(modeOrigins);
+
+/** Whether a path belongs to the interface, or would if there were such a route. */
+export function isOfInterface(path: string): boolean {
+  return origins.some((origin) => path.startsWith(`${origin}/v1/`));
+}
+
+/** Whether a route has this path, with or without a slash at its end. */
+export function isAt({ path: pattern }: Route, path: string): boolean {
+  if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
+  if (!pattern.includes("/:")) return path === pattern || path === `${pattern}/`;
+  const segments = path.replace(/\/$/, "").split("/");
+  const patternParts = pattern.split("/");
+  return (
+    patternParts.length === segments.length &&
+    patternParts.every((name, index) =>
+      name.startsWith(":") ? segments[index] !== "" : segments[index] === name,
+    )
+  );
+}
+
+/** The path of the intended route if a client has a wrong base URL, without `/v1` or with two of them; else null. */
+export function meantPath(path: string, served: readonly Route[]): string | null {
+  const [, origin = "", rest = ""] = /^(\/token)?(?:\/v1)*(\/.*)$/.exec(path) ?? [];
+  const meant = `${origin}/v1${rest}`;
+  return served.some((route) => route.path === meant) ? meant : null;
 }

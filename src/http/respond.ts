@@ -4,10 +4,11 @@ import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import { clientDialect } from "../dialects/registry.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
+import { giveBackClaims, unlockConversation } from "../gateway/exchange/claims.ts";
 import type { ClientCall, Route } from "../gateway/exchange/client-call.ts";
 import { recordContentError } from "../gateway/exchange/content.ts";
 import { withoutStore } from "../gateway/exchange/describe-error.ts";
-import { endExchange, giveBackClaims, unlockConversation } from "../gateway/exchange/end-exchange.ts";
+import { endExchange } from "../gateway/exchange/end-exchange.ts";
 import { clientClosedRequest, Exchange } from "../gateway/exchange/exchange.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import type { ServedOperation } from "../gateway/exchange/served-operation.ts";
@@ -25,9 +26,9 @@ export class HttpCall implements ClientCall {
   readonly request: Request;
   readonly route: Route;
   protected readonly server: Server<unknown>;
-  readonly #trusted: TrustedProxies;
+  readonly #trusted: () => TrustedProxies;
 
-  constructor(request: Request, route: Route, server: Server<unknown>, trusted: TrustedProxies) {
+  constructor(request: Request, route: Route, server: Server<unknown>, trusted: () => TrustedProxies) {
     this.request = request;
     this.route = route;
     this.server = server;
@@ -35,7 +36,7 @@ export class HttpCall implements ClientCall {
   }
 
   get address(): string {
-    return addressOn(this.server, this.request, this.#trusted);
+    return addressOn(this.server, this.request, this.#trusted());
   }
 
   get isForwarded(): boolean {

@@ -1,6 +1,8 @@
+import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { LoopPacer } from "../base/loop/pacer.ts";
 import { isPlainSegment } from "../base/requests/request-path.ts";
+import { AddressLimiter } from "../limits/address-limiter.ts";
 import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;
@@ -99,4 +101,38 @@ const hostForm = /^[\w.~:[\]%-]*$/;
 function makeUrlAbsolute(request: Request): void {
   const { url } = request;
   if (url.startsWith("/")) Object.defineProperty(request, "url", { value: `http://localhost${url}` });
+}
+
+/** The routes of documents that need no credential: pages, their files, descriptions of the APIs, the way to sign in. */
+const documents: ReadonlySet<string> = new Set([
+  "/",
+  "/openapi.json",
+  "/openapi-extensions.json",
+  "/admin",
+  "/admin/*",
+  "/admin/api/v1/openapi.json",
+  "/admin/oidc/login",
+  "/admin/oidc/callback",
+  "/usage",
+  "/usage/*",
+]);
+
+/** Plenty for browsers and tools that share an address, and cheap enough to serve. */
+const perMinute = 300;
+
+/**
+ * Limits reads of documents by address. They have a separate limit, so that guessed keys do not lock an operator out of
+ * the dashboard. Probes (`/healthz`, `/readyz`) have none: rejecting one would cost as much as serving it, and would
+ * take a working gateway out of service.
+ */
+export function documentLimit(clock: Clock, addressOf: (request: Request) => string) {
+  const addresses = new AddressLimiter(clock, perMinute);
+  /** Why a request to this route is rejected; null if it is allowed. */
+  return (route: string, request: Request): GatewayError | null => {
+    if (!documents.has(route)) return null;
+    const { allowed, retryAfterSeconds } = addresses.take(addressOf(request));
+    if (allowed) return null;
+    const message = `This address can load at most ${perMinute} documents per minute. Wait, then retry.`;
+    return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
+  };
 }

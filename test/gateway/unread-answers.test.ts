@@ -30,7 +30,7 @@ beforeAll(async () => {
   server = Bun.serve({
     unix: path,
     fetch(request, served) {
-      const call = new HttpCall(request, route as ServedRoute, served, trustedProxies([]));
+      const call = new HttpCall(request, route as ServedRoute, served, () => trustedProxies([]));
       const exchange = new Exchange(call, world.gateway);
       const answer = () => bodyResponse(exchange, body, { headers: {} });
       return isEarly ? respondEarly(exchange, answer) : answer();
@@ -107,7 +107,7 @@ test.each([
 ])("a reader that stalls for %p ms is closed by the runtime after %d s", (stalledMs, seconds) => {
   timeout.mockRestore();
   const set = spyOn(server, "timeout");
-  new HttpCall(new Request("http://x"), route as ServedRoute, server, trustedProxies([])).disconnect(
+  new HttpCall(new Request("http://x"), route as ServedRoute, server, () => trustedProxies([])).disconnect(
     stalledMs,
   );
   expect(set.mock.lastCall?.[1]).toBe(seconds);

@@ -4,8 +4,9 @@ import { mapSwitches, type RouteSwitch } from "../../src/base/requests/route-swi
 import type { Settings } from "../../src/config/settings.ts";
 import type { Route } from "../../src/gateway/exchange/client-call.ts";
 import { operations } from "../../src/gateway/operations.ts";
+import { isOn } from "../../src/http/edge.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
-import { isAt, isOn } from "../../src/http/routes.ts";
+import { isAt } from "../../src/http/plain.ts";
 import { load } from "../config/fixtures.ts";
 import { World } from "../gateway/world.ts";
 

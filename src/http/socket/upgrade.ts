@@ -37,7 +37,7 @@ export class UpgradeCall extends HttpCall {
     request: Request,
     route: Route,
     server: Server<unknown>,
-    trusted: TrustedProxies,
+    trusted: () => TrustedProxies,
   ) {
     super(request, route, server, trusted);
     this.#gateway = gateway;
