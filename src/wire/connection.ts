@@ -3,9 +3,8 @@ import { assert } from "../base/assert.ts";
 import { LoopBatch } from "../base/loop/pacer.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
-import { RequestWriter } from "./request-writer.ts";
 import { ResponseReader } from "./response-reader.ts";
-import type { SocketTransfer } from "./socket-transfer.ts";
+import { RequestWriter, type SocketTransfer } from "./socket-transfer.ts";
 import { connectionLost, type Head } from "./transfer.ts";
 
 /** The pool that owns a connection. */

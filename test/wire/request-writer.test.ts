@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { RequestWriter } from "../../src/wire/request-writer.ts";
+import { RequestWriter } from "../../src/wire/socket-transfer.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** A socket whose kernel takes so many bytes at a time. */
