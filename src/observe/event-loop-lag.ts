@@ -6,6 +6,12 @@ const busyShare = 0.5;
 
 /** Measures how late the event loop runs a timer. It is late when there is more work than the loop can do. */
 export class EventLoopLag {
+  /**
+   * The lag caused by too much work. A process or machine that was suspended is late too, but used no CPU and catches up by
+   * the next measurement: a lag without work only counts as far as two measurements in a row show it. Halves with each
+   * measurement.
+   */
+  overloadMs = 0;
   readonly #timer: Timer;
   readonly #now: () => number;
   readonly #workedMs: () => number;
@@ -15,7 +21,6 @@ export class EventLoopLag {
   #maxBeforeMs = 0;
   #lastMs = 0;
   #lastWorkedMs: number;
-  #overloadMs = 0;
 
   /** `workedMs` returns the CPU time used so far. */
   constructor(now: () => number = () => performance.now(), workedMs: () => number = processorMs) {
@@ -33,22 +38,13 @@ export class EventLoopLag {
     return Math.max(this.#maxMs, this.#maxBeforeMs);
   }
 
-  /**
-   * The lag caused by too much work. A process or machine that was suspended is late too, but used no CPU and catches up by
-   * the next measurement: a lag without work only counts as far as two measurements in a row show it. Halves with each
-   * measurement.
-   */
-  get overloadMs(): number {
-    return this.#overloadMs;
-  }
-
   measure(): void {
     const now = this.#now();
     const lateMs = Math.max(0, now - this.#dueMs);
     const workedMs = this.#workedMs();
     const hasWorked = workedMs - this.#lastWorkedMs >= lateMs * busyShare;
     const countedMs = hasWorked ? lateMs : Math.min(lateMs, this.#lastMs);
-    this.#overloadMs = Math.max(countedMs, this.#overloadMs / 2);
+    this.overloadMs = Math.max(countedMs, this.overloadMs / 2);
     this.#lastMs = lateMs;
     this.#lastWorkedMs = workedMs;
     if (now >= this.#windowEndMs) {

@@ -1,8 +1,13 @@
 /** Prometheus's text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
-import type { Histogram } from "./histogram.ts";
-
 export type Labels = Readonly<Record<string, string>>;
+
+/** Durations, counted by bucket; the last bucket is open-ended. */
+interface Durations {
+  readonly counts: Float64Array;
+  readonly sumMs: number;
+  readonly count: number;
+}
 
 /** One value of a metric. */
 type Sample = readonly [labels: Labels, value: number];
@@ -22,7 +27,7 @@ export class Exposition {
     name: string,
     help: string,
     boundsMs: readonly number[],
-    all: readonly (readonly [Labels, Histogram])[],
+    all: readonly (readonly [Labels, Durations])[],
   ): void {
     this.#head(name, "histogram", help);
     for (const [labels, series] of all) {

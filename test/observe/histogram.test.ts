@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { quantileMs } from "../../src/observe/histogram.ts";
+import { quantileMs } from "../../src/observe/metrics.ts";
 
 describe("a quantile read from buckets", () => {
   test("lies inside the bucket that holds it", () => {

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { msPerHour, msPerMinute } from "../../base/clock.ts";
-import { quantileMs } from "../../observe/histogram.ts";
+import { quantileMs } from "../../observe/metrics.ts";
 import { type LatencyBand, type StepQuery, sumTotals, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { chosenRange, iso, pastMoment } from "../moments.ts";
