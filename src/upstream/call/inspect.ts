@@ -1,19 +1,25 @@
 import { asBuffer } from "../../base/bytes.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ProviderDialect } from "../../dialects/contract/provider-dialect.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/error-body.ts";
+import { translateRateLimits } from "../../dialects/errors/rate-limits.ts";
+import { type ForwardedHeaders, pickHeaders } from "../../dialects/headers.ts";
 import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
+import { clientDialect } from "../../dialects/registry.ts";
 import { dataOf } from "../../dialects/sse/event.ts";
 import type { Head } from "../../wire/transfer.ts";
+import type { Deployment, Plan } from "../upstream.ts";
 import { joined, type ResponseQueue } from "./response-queue.ts";
 
 /**
  * Whether a response with status 200 is an error nevertheless. Inspected before anything reaches the client, because
- * until then the error can get its own status, and another deployment can be tried.
+ * until then the error can get its own status, and another deployment can be tried. Also which of its headers the client
+ * gets.
  */
 
 const json = /^application\/([\w.-]+\+)?json\b/;
@@ -191,4 +197,32 @@ function failureIn(data: string, { failedStart }: StartRules): GatewayError | nu
   if (failedStart?.marks.some((mark) => data.includes(mark)) !== true) return null;
   const frame = parseObject(data);
   return frame === null ? null : failedStart.failureIn(frame);
+}
+
+/** The headers of a provider's response that the client gets. */
+export function shownHeaders(
+  head: Head,
+  { provider }: Deployment,
+  plan: Pick<Plan, "clientDialect">,
+  clock: Clock,
+): ForwardedHeaders {
+  const headers = pickResponse(head);
+  if (!provider.settings.rateLimitHeaders) return headers;
+  const { errorFormat } = clientDialect(plan.clientDialect);
+  return { ...headers, ...translateRateLimits(head, errorFormat.rateLimits, clock.wallMs()) };
+}
+
+/**
+ * Headers that are useful to clients and reveal nothing about the operator's account. All others are dropped: cookies,
+ * account names, keys and the account's rate limits.
+ */
+const responseNames = [
+  "openai-model",
+  "openai-processing-ms",
+  "openai-version",
+  "x-codex-turn-state",
+] as const;
+
+export function pickResponse(provider: Pick<Head, "get">): ForwardedHeaders {
+  return pickHeaders(responseNames, provider);
 }

@@ -11,9 +11,16 @@ import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
 import { failureBeforeResponse, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import { inspectBody, inspectHead, inspectStart, openingMs, sniffBody, unknownType } from "./inspect.ts";
+import {
+  inspectBody,
+  inspectHead,
+  inspectStart,
+  openingMs,
+  shownHeaders,
+  sniffBody,
+  unknownType,
+} from "./inspect.ts";
 import { awaitMemory, hasBecomeLarge, isTooLarge, type PieceTaker, ResponseQueue } from "./response-queue.ts";
-import { shownHeaders } from "./shown-headers.ts";
 
 /** Limit for reading an error's body; the message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
@@ -178,7 +185,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   reminded(): void {
     if (this.#state !== "first_frame" && this.#state !== "opening") return;
     this.#state = this.#state === "opening" ? "streaming" : "early_stream";
-    this.#handOverStream();
+    this.#begun.resolve(null);
   }
 
   timedOut(): void {
@@ -261,12 +268,8 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
       this.#deadlines.expectOnlyEnd();
       this.#state = "streaming";
       this.#pauseIfBehind();
-      this.#handOverStream();
+      this.#begun.resolve(null);
     } else if (verdict !== "more") this.#fail(failureIn200(verdict, this.#spoken, this.#queue.pieces));
-  }
-
-  #handOverStream(): void {
-    this.#begun.resolve(null);
   }
 
   /** A stream was requested, but the content type is not a stream's. The first bytes decide. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { clientDialect } from "../../../src/dialects/registry.ts";
-import { pickResponse } from "../../../src/upstream/call/shown-headers.ts";
+import { pickResponse } from "../../../src/upstream/call/inspect.ts";
 import type { CredentialUse } from "../../../src/vendors/credentials/credential.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import type { PreparedRequest, ProviderSettings } from "../../../src/vendors/provider.ts";
