@@ -1,33 +1,36 @@
 import { assert } from "../base/assert.ts";
-import { GatewayError } from "../base/errors.ts";
 import { LoopBatch } from "../base/loop/pacer.ts";
 import type { InputEstimate } from "../catalog/estimate.ts";
-import type { KeyCounts } from "../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { OutputLimit } from "../dialects/contract/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
-import type { RequestKind } from "../dialects/request-kinds.ts";
+import { itemsFieldOf, type RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation } from "./attempt/generation.ts";
-import { leaveToProvider, openReturned, returnedGeneration } from "./attempt/line-at-provider.ts";
+import {
+  type HeldGeneration,
+  leaveToProvider,
+  openReturned,
+  returnedGeneration,
+} from "./attempt/line-at-provider.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
-import { errorOfStepDown, holdOrStepDown } from "./attempt/step-down.ts";
+import { errorOfStepDown, stepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
-import type { CostMeter } from "./charge/cost-meter.ts";
 import type { RequestedExtras } from "./charge/extras.ts";
-import { settledOrReleased } from "./charge/hold.ts";
+import { holdFor, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
+import { reserveTokens } from "./charge/reserve-tokens.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
-import { lockChanged, readWithConversation } from "./conversations/continue.ts";
+import { readWithConversation } from "./conversations/continue.ts";
 import type { AdmittedCall } from "./exchange/admitted-call.ts";
+import { claimIdempotency, idempotencyKeyOf, lockConversation } from "./exchange/claims.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import type { Gateway } from "./exchange/gateway.ts";
-import { claimIdempotency } from "./request/idempotent.ts";
-import { withoutValues } from "./request/read-request.ts";
-import { findModel, idempotencyKeyOf, rejectIncapable, rejectUnpriced } from "./request/request.ts";
-import { noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
+import { readRequest, withoutValues } from "./request/read-request.ts";
+import { findModel, rejectIncapable, rejectOverlongInput, rejectUnpriced } from "./request/request.ts";
+import { noTurn, noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
 import { chargeFailure } from "./response/charge-failure.ts";
 import { respondWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
@@ -52,7 +55,7 @@ export async function generate(
 
   // Who asks, and for what?
   const call = await admit(gateway, exchange);
-  const read = await readWithConversation(call, kind);
+  const read = await readGeneration(call, kind);
   const { request, turn } = read;
   const idempotencyKey = idempotencyKeyOf(exchange.call);
   const session = noteRequest(call, dialect, request, request.stream);
@@ -65,18 +68,26 @@ export async function generate(
   const plan = await planFor(terms, requested);
 
   // It runs once, with room for it, and with its cost set aside.
-  const stored = await claimIdempotency(call, idempotencyKey, request);
+  const stored = idempotencyKey === null ? null : await claimIdempotency(call, idempotencyKey, request);
   if (stored !== null) return replayed(call, turn, stored);
-  await lockChanged(plan.routed);
+  const { keeping } = turn;
+  if (keeping?.isStored === true && keeping.conversation !== undefined)
+    await lockConversation(call, keeping.conversation);
   await gateway.ongoing.enter(exchange, call.keyId);
   const wanted = await generationOf(plan);
-  const { generation, meter } =
-    returnedGeneration(wanted) ??
-    (await holdOrStepDown(wanted, async (model) => generationOf(await planFor(terms, model))));
-  if (await leaveToProvider(generation, meter)) return new Response(null, { status: 202 });
-  return await settledOrReleased(gateway, exchange, generation.wanted, meter, () =>
-    answer(generation, meter),
-  );
+  const { line } = exchange.call;
+  const returnedHold = line?.returned?.hold ?? null;
+  const held = returnedHold === null ? await hold(wanted, terms) : returnedGeneration(wanted, returnedHold);
+  if (line?.sender !== undefined && (await leaveToProvider(held, line.sender)))
+    return new Response(null, { status: 202 });
+  const { generation, meter } = held;
+  return await settledOrReleased(gateway, exchange, generation.wanted, meter, () => answer(held));
+}
+
+/** Only requests of Responses continue a conversation. */
+export async function readGeneration(call: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
+  if (itemsFieldOf(kind) === "input") return readWithConversation(call, kind);
+  return { request: await readRequest(call, kind), turn: noTurn, replay: null };
 }
 
 /** A request before it is known which model runs. */
@@ -124,10 +135,31 @@ async function generationOf(plan: GenerationPlan): Promise<Generation> {
 }
 
 /**
+ * Sets aside what the generation may cost. If a cap denies it and names another model to run instead, it runs on that model, under
+ * that model's caps.
+ */
+async function hold(requested: Generation, terms: GenerationTerms): Promise<HeldGeneration> {
+  const { call } = terms;
+  const { gateway, exchange } = call;
+  const tried = new Set<ModelSettings>();
+  for (let generation = requested; ; ) {
+    const { model, wanted } = generation;
+    tried.add(model);
+    try {
+      if (call.hasTokenLimits) await reserveTokens(gateway, exchange, wanted);
+      return { generation, meter: await holdFor(gateway, exchange, wanted) };
+    } catch (error) {
+      const planOf = async (other: ModelSettings) => generationOf(await planFor(terms, other));
+      generation = await stepDown(generation, error, tried, planOf);
+    }
+  }
+}
+
+/**
  * Calls providers until one responds, and relays or translates the response. The charge is durable before the bytes
  * that end the response are sent.
  */
-async function answer(generation: Generation, meter: CostMeter): Promise<Response> {
+async function answer({ generation, meter }: HeldGeneration): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;
   if (call.turn.background !== null) await beginInBackground(generation);
@@ -152,24 +184,4 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
   meter.noteExtras(null);
   const pending = { call, generation, asking, attempt, opened, meter };
   return generation.stream && opened.streaming ? streamResponse(pending) : await respondWhole(pending);
-}
-
-/** Tokenizers differ by this much; what is closer to the window is left to the provider. */
-const clearlyOver = 1.1;
-
-/** Rejects input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
-export async function rejectOverlongInput(
-  { contextWindow }: ModelSettings,
-  estimatedInput: number,
-  bytes: Uint8Array,
-  counter: () => Pick<KeyCounts, "request">,
-): Promise<void> {
-  if (contextWindow === null || estimatedInput <= contextWindow) return;
-  // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
-  const counted = Math.min(await counter().request(bytes), estimatedInput);
-  if (counted <= contextWindow * clearlyOver) return;
-  throw new GatewayError(
-    "context_length_exceeded",
-    `prompt is too long: ${counted} tokens > ${contextWindow} maximum`,
-  );
 }

@@ -1,8 +1,8 @@
 import { GatewayError } from "../base/errors.ts";
 import { serveRequests } from "../base/threads/worker-thread.ts";
 import { FailedResponse } from "../dialects/errors/failure.ts";
-import { patchJob } from "./attempt/pass-body.ts";
-import { translateJob } from "./attempt/target.ts";
+import { patchJob } from "./attempt/passing.ts";
+import { translateJob } from "./attempt/translating.ts";
 import { scanLineJob } from "./batches/scan-lines.ts";
 import { scanRequestJob } from "./batches/scan-requests.ts";
 import { eventJob } from "./body-worker/body-worker.ts";

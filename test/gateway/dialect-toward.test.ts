@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dialectToward } from "../../src/gateway/attempt/target.ts";
+import { dialectToward } from "../../src/gateway/attempt/provider-call.ts";
 
 const openai = ["chat", "responses"] as const;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { TurnItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
-import { lockConversation } from "../../src/gateway/conversations/conversation-lock.ts";
 import { newItems } from "../../src/gateway/conversations/find-conversation.ts";
 import { KnownCalls } from "../../src/gateway/conversations/known-calls.ts";
 import type { AdmittedCall } from "../../src/gateway/exchange/admitted-call.ts";
+import { lockConversation } from "../../src/gateway/exchange/claims.ts";
 import type { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import { Turns } from "../../src/gateway/turns/turns.ts";
 import { keyRecord } from "../store/fixtures.ts";

@@ -3,9 +3,9 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ModelSettings } from "../../src/config/settings.ts";
 import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
-import { rejectOverlongInput } from "../../src/gateway/generate.ts";
 import { routes } from "../../src/gateway/operations.ts";
-import { expectedOf, rejectIncapable } from "../../src/gateway/request/request.ts";
+import { expectedOf } from "../../src/gateway/request/check-body.ts";
+import { rejectIncapable, rejectOverlongInput } from "../../src/gateway/request/request.ts";
 
 describe("input for a window of 1000 tokens", () => {
   const model = { contextWindow: 1000 } as ModelSettings;

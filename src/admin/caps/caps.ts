@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { canBeCapped, ownerLabel, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
-import { labelText } from "../../base/requests/stored-labels.ts";
 import { plural } from "../../base/text/plural.ts";
+import { labelText } from "../../gateway/request/labels.ts";
 import { maxCountedValues } from "../../ledger/value-caps.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";

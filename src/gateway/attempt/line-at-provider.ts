@@ -1,25 +1,34 @@
 import { assert } from "../../base/assert.ts";
 import { truncateMessage } from "../../base/requests/attempt.ts";
+import type { Hold } from "../../ledger/accounts.ts";
 import { failureOfStatus } from "../../upstream/call/call-failure.ts";
 import type { Deployment, OpenedCall, ReceivedBytes } from "../../upstream/upstream.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { meterOf } from "../charge/hold.ts";
-import type { ReturnedLine } from "../exchange/client-call.ts";
-import { prepareAttempt } from "./attempt.ts";
+import type { LineSender, ReturnedLine } from "../exchange/client-call.ts";
 import type { Generation } from "./generation.ts";
 import type { GenerationCall } from "./provider-call.ts";
+import { prepareAttempt } from "./provider-call.ts";
+
+/** A generation whose cost is set aside. */
+export interface HeldGeneration {
+  readonly generation: Generation;
+  readonly meter: CostMeter;
+}
 
 /**
  * Leaves a line of a batch to its provider, which runs it in a batch of its own. The hold stays open, and the exchange ends without a
  * charge. False if the line runs here.
  */
-export async function leaveToProvider(generation: Generation, meter: CostMeter): Promise<boolean> {
+export async function leaveToProvider(
+  { generation, meter }: HeldGeneration,
+  sender: LineSender,
+): Promise<boolean> {
   const { call } = generation;
   const { exchange } = call;
-  const sender = exchange.call.line?.sender;
-  const deployment = sender === undefined ? undefined : deploymentWithBatches(generation);
-  if (sender === undefined || deployment === undefined) return false;
+  const deployment = deploymentWithBatches(generation);
+  if (deployment === undefined) return false;
   const credentials = deployment.provider.credentials.map(({ id }) => id);
   const credential = call.credential ?? credentials[0];
   if (credential === undefined || !credentials.includes(credential)) return false;
@@ -43,13 +52,9 @@ function deploymentWithBatches({ call, model, isCompactedUpstream }: Generation)
     .find(({ provider }) => vendorOf(provider.settings.kind).batches !== undefined);
 }
 
-/** A line whose result has come, with the hold that it left open; null for every other request. */
-export function returnedGeneration(
-  generation: Generation,
-): { readonly generation: Generation; readonly meter: CostMeter } | null {
+/** A line whose result has come, with the hold that it left open. */
+export function returnedGeneration(generation: Generation, hold: Hold): HeldGeneration {
   const { gateway, exchange } = generation.call;
-  const hold = exchange.call.line?.returned?.hold ?? null;
-  if (hold === null) return null;
   exchange.taken.hold = hold;
   return { generation, meter: meterOf(gateway, exchange, generation.wanted, hold) };
 }

@@ -1,5 +1,13 @@
+import { assert } from "../../base/assert.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  isSpoken,
+  type ProviderDialectName,
+  providerDialect,
+} from "../../dialects/registry.ts";
 import type { Deployment, FailedAttempt, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
@@ -8,8 +16,9 @@ import { recordUpstream } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { conversationHash } from "../request/labels.ts";
 import type { RoutedCall } from "../request/route.ts";
-import { type Attempt, prepareAttempt } from "./attempt.ts";
-import type { Generation } from "./generation.ts";
+import type { Attempt, Generation, PreparedAttempt } from "./generation.ts";
+import { passingAttempt } from "./passing.ts";
+import { translatedAttempt } from "./translating.ts";
 
 /** The part of a call to providers that follows from its request. */
 export abstract class ProviderCall {
@@ -122,4 +131,57 @@ export class GenerationCall extends ProviderCall implements GenerationPlan {
     const { content } = this.exchange.taken;
     if (content?.hasUpstream === true) recordUpstream(content, body);
   }
+}
+
+/** A large request is prepared on another thread. Rejects if it cannot be translated. */
+export async function prepareAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const toward = dialectToward(generation.clientDialect, deployment.dialects, generation.request.truncated);
+  return toward === generation.clientDialect
+    ? passingAttempt(generation, deployment, toward, sendsSignatures)
+    : translatedAttempt(generation, deployment, toward, sendsSignatures);
+}
+
+/**
+ * The client's own dialect if the provider speaks it, else the richest one that it speaks. A request with stop
+ * sequences prefers a dialect that has them.
+ */
+export function dialectToward(
+  client: ClientDialectName,
+  spoken: readonly ProviderDialectName[],
+  body: JsonObject,
+): ProviderDialectName {
+  return isSpoken(client, spoken) ? client : richestToward(client, spoken, body);
+}
+
+function richestToward(
+  client: ClientDialectName,
+  spoken: readonly ProviderDialectName[],
+  body: JsonObject,
+): ProviderDialectName {
+  const able = hasStopSequences(client, body) ? spoken.filter(takesStopSequences) : spoken;
+  const found = richest(able) ?? richest(spoken);
+  assert(found !== undefined, "every provider speaks some dialect");
+  return found;
+}
+
+function hasStopSequences(client: ClientDialectName, body: JsonObject): boolean {
+  const { readStops, fieldNames } = clientDialect(client);
+  const stops = readStops === undefined ? body[fieldNames.stop] : readStops(body);
+  return typeof stops === "string" || (Array.isArray(stops) && stops.length > 0);
+}
+
+function takesStopSequences(name: ProviderDialectName): boolean {
+  return providerDialect(name).takesStopSequences;
+}
+
+function richest(names: readonly ProviderDialectName[]): ProviderDialectName | undefined {
+  let found = names[0];
+  for (const name of names) {
+    if (found !== undefined && providerDialect(name).richness > providerDialect(found).richness) found = name;
+  }
+  return found;
 }

@@ -3,48 +3,30 @@ import type { StepDown } from "../../base/money/bound.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { CostMeter } from "../charge/cost-meter.ts";
-import { holdFor } from "../charge/hold.ts";
 import { asksForCompaction } from "../charge/requested-extras.ts";
-import { reserveTokens, returnTokens } from "../charge/reserve-tokens.ts";
+import { returnTokens } from "../charge/reserve-tokens.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { findModel } from "../request/request.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { Generation } from "./generation.ts";
 
-/** A generation whose cost is set aside. */
-interface HeldGeneration {
-  readonly generation: Generation;
-  readonly meter: CostMeter;
-}
-
 /**
- * Holds the possible cost of a generation. If a cap denies it and names another model to run instead, it runs on that
- * model, under that model's caps. `planFor` creates the generation of a model, and throws if the model cannot run the
- * request: then the cap's error stays.
+ * The generation that runs instead of one that a cap has denied, if the cap names another model. Throws the cap's error if it names
+ * none, or if that model cannot run the request. `planFor` creates the generation of a model, and throws if the model cannot run it.
  */
-export async function holdOrStepDown(
-  requested: Generation,
+export async function stepDown(
+  { call }: Generation,
+  denial: unknown,
+  tried: ReadonlySet<ModelSettings>,
   planFor: (model: ModelSettings) => Promise<Generation>,
-): Promise<HeldGeneration> {
-  const { gateway, exchange } = requested.call;
-  const tried = new Set<ModelSettings>();
-  let generation = requested;
-  for (;;) {
-    tried.add(generation.model);
-    try {
-      await reserveTokens(gateway, exchange, generation.wanted);
-      return { generation, meter: await holdFor(gateway, exchange, generation.wanted) };
-    } catch (error) {
-      const stepDown = error instanceof GatewayError ? error.denied?.stepDown : undefined;
-      if (!(error instanceof GatewayError) || stepDown === undefined) throw error;
-      const next = await planInstead(generation.call, stepDown, tried, planFor);
-      if (next === null) throw error;
-      returnTokens(gateway, exchange);
-      exchange.stepDownTo(next.model, error);
-      generation = next;
-    }
-  }
+): Promise<Generation> {
+  const named = denial instanceof GatewayError ? denial.denied?.stepDown : undefined;
+  if (!(denial instanceof GatewayError) || named === undefined) throw denial;
+  const next = await planInstead(call, named, tried, planFor);
+  if (next === null) throw denial;
+  returnTokens(call.gateway, call.exchange);
+  call.exchange.stepDownTo(next.model, denial);
+  return next;
 }
 
 /** Null if the cap's error stays. */

@@ -3,7 +3,8 @@ import { queuedHead, withoutOutput } from "../../dialects/openai-responses/clien
 import type { TurnRecord } from "../../store/store.ts";
 import type { Generation } from "../attempt/generation.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { Replay, RoutedCall, TurnPlan } from "../request/route.ts";
+import type { Replay } from "../exchange/claims.ts";
+import type { RoutedCall, TurnPlan } from "../request/route.ts";
 import { bodyResponse } from "../response/body-response.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { jsonHeaders } from "../response/pending-response.ts";

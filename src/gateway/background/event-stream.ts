@@ -5,7 +5,7 @@ import type { EventPart } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientCall, DirectController, StreamSource } from "../exchange/client-call.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { sourceResponse } from "../response/body-response.ts";
+import { sourceResponse } from "../response/client-stream.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { streamHeaders } from "../response/pending-response.ts";
 import { storedDialect } from "../turns/stored-dialect.ts";

@@ -18,15 +18,10 @@ import { AdmittedCall } from "../exchange/admitted-call.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import { meteredPlan } from "../metered/metered-call.ts";
 import { priceMetered } from "../metered/pricing.ts";
+import { expectedOf } from "../request/check-body.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { checkRead } from "../request/read-request.ts";
-import {
-  expectedOf,
-  findModel,
-  rejectForbidden,
-  rejectIncapable,
-  rejectUnpriced,
-} from "../request/request.ts";
+import { findModel, rejectForbidden, rejectIncapable, rejectUnpriced } from "../request/request.ts";
 import { noTurn, RoutedCall, rejectInBatch } from "../request/route.ts";
 import type { BatchRequest } from "./batch-object.ts";
 import type { InputReader } from "./input-file.ts";

@@ -1,7 +1,6 @@
 import type { RetriedCreation } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import { claimIdempotency } from "../request/idempotent.ts";
-import { idempotencyKeyOf } from "../request/request.ts";
+import { claimIdempotency, idempotencyKeyOf } from "../exchange/claims.ts";
 import { recordResponse } from "../response/record-response.ts";
 
 /** The id of what a request with the same `Idempotency-Key` has created; null if this one creates it. */

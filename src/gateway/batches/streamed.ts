@@ -1,6 +1,6 @@
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { DirectController, StreamSource } from "../exchange/client-call.ts";
-import { sourceResponse } from "../response/body-response.ts";
+import { sourceResponse } from "../response/client-stream.ts";
 import { commonHeaders } from "../response/headers.ts";
 
 /** A response of any length, read from the store as fast as its client takes it. A client that stalls is disconnected. */

@@ -1,16 +1,19 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { Quantities } from "../../base/money/rates.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
-import { hasSearchPrice } from "../../catalog/price.ts";
+import { hasSearchPrice, hasSizedFee } from "../../catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { FieldNames } from "../../dialects/contract/field-decisions.ts";
+import { objectOf } from "../../dialects/json/json-fields.ts";
 import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
 import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { mayActOn, speakersAmong } from "../references/foreign-fields.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 
 /** The possible destinations of a request: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {
@@ -155,4 +158,41 @@ export class DestinationPrices {
     const { free } = this.destination.model;
     return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));
   }
+}
+
+/** A provider that has a fee for each size takes this one if the request names none. */
+const defaultSize = "low";
+const sizes: ReadonlySet<unknown> = new Set([defaultSize, "medium", "high"]);
+
+/**
+ * The fee of a generation request under the names that prices have for it: one fee, or one for each size of the search that
+ * Perplexity's models start with. Throws for a search whose fee is not known.
+ */
+export function requestFee(
+  { truncated, mentions }: Pick<ClientRequest, "truncated" | "mentions">,
+  model: ModelSettings,
+  price: Price,
+): Quantities {
+  if (!hasSizedFee(price)) return { requests: 1 };
+  const nested = mentions.billed.find(
+    ({ name, path }) => name === "web_search_options" && path !== "web_search_options",
+  );
+  if (nested !== undefined)
+    throw invalidRequest(
+      `\`${nested.path}\` determines the request's fee. Send \`web_search_options\` instead.`,
+      nested.path,
+    );
+  const options = objectOf(truncated["web_search_options"]) ?? {};
+  const { search_context_size: size = null, search_type: type = null } = options;
+  if (size !== null && !sizes.has(size))
+    throw invalidRequest(
+      '`web_search_options.search_context_size` must be "low", "medium" or "high".',
+      "web_search_options.search_context_size",
+    );
+  if (type !== null && type !== "fast")
+    throw invalidRequest(
+      `\`web_search_options.search_type\` has no price for model "${model.id}". Remove it, or send "fast".`,
+      "web_search_options.search_type",
+    );
+  return { requests: 1, [`requests.${String(size ?? defaultSize)}`]: 1 };
 }

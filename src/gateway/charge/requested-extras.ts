@@ -2,15 +2,14 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { batchTier, isUsualTier, noCalls, type TierField, tierFields } from "../../base/usage/usage.ts";
-import { ownTierPrice } from "../../catalog/price.ts";
+import { hasRequestFee, ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { requestedAdvisors } from "./advisors.ts";
-import { type Destination, DestinationPrices } from "./destination-prices.ts";
+import { type Destination, DestinationPrices, requestFee } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";
-import { requestFee } from "./request-fee.ts";
 import { HeldCalls, holdTools, noUnpricedTools } from "./requested-tools.ts";
 
 /** Reasons for rejecting a field without a price. */
@@ -56,7 +55,9 @@ function extrasOf(request: ExtrasRequest, destination: Destination): RequestedEx
   const modality = otherModality(asked);
   const isText = modality === undefined && !speaks && mentions.audioInput === null;
   const isOneRound = tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(asked);
-  const fee = destination.isMetered === true ? null : requestFee(request, destination);
+  const { configured, model, isMetered } = destination;
+  const price = isMetered === true ? null : configured.catalog.holdPrice(model);
+  const fee = price !== null && hasRequestFee(price) ? requestFee(request, model, price) : null;
   if (isText && isOneRound && isUsual) return fee === null ? null : feeAlone(fee);
   const extras = pricedExtras(request, modality, new DestinationPrices(destination));
   return fee === null ? extras : { ...extras, units: fee, most: { ...extras.most, units: fee } };

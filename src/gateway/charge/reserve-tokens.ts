@@ -35,13 +35,10 @@ export function returnTokens({ rateLimits }: Gateway, { taken }: Exchange): void
   rateLimits.correct(buckets, amount);
 }
 
-const noLimits: readonly OwnedLimit[] = [];
-
 function limitsFor(
   { id, tpmLimits, accountId, accountTpmLimits }: KeyRecord,
   model: string,
 ): readonly OwnedLimit[] {
-  if (tpmLimits === null && accountTpmLimits === null) return noLimits;
   const ownedLimits = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
     (limits ?? [])
       .filter(({ models }) => coversModel(models, model))

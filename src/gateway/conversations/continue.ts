@@ -3,14 +3,14 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
-import { itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts";
+import type { RequestKind } from "../../dialects/request-kinds.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { claimIdempotency, idempotencyKeyOf, type Replay } from "../exchange/claims.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
 import type { ClientRequest } from "../request/client-request.ts";
-import { claimEarly } from "../request/idempotent.ts";
 import { BodyReading } from "../request/read-request.ts";
-import { noTurn, type ReadRequest, type RoutedCall } from "../request/route.ts";
+import { noTurn, type ReadRequest } from "../request/route.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
 import { isMinted, mayBeMinted } from "../turns/item-ids.ts";
 import { keepsConversations, keepsResponses } from "../turns/storage-settings.ts";
@@ -26,7 +26,6 @@ import {
   summarise,
   withoutTrigger,
 } from "./compaction.ts";
-import { lockConversation } from "./conversation-lock.ts";
 import {
   allItems,
   type FoundConversation,
@@ -36,11 +35,10 @@ import {
   type WantedConversation,
 } from "./find-conversation.ts";
 
-/** Reads and validates a request, with the conversation that it continues. */
+/** Reads and validates a request of Responses, with the conversation that it continues. */
 export async function readWithConversation(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
   using reading = new BodyReading(admitted, kind);
   const sent = await reading.read();
-  if (itemsFieldOf(kind) !== "input") return { request: sent, turn: noTurn, replay: null };
   const background = kind === storedDialect ? backgroundIn(admitted, sent) : null;
   const request = background === null ? sent : await reading.rebuilt(sent, foregroundOf(sent), kind);
   const found = await continued(admitted, request, kind, (more) => reading.take(more));
@@ -48,13 +46,6 @@ export async function readWithConversation(admitted: AdmittedCall, kind: Request
   const turn = background === null ? found.turn : inBackground(found, request, background);
   if (body === null) return { request, turn, replay };
   return { request: await reading.rebuilt(request, body.pieces, body.kind), turn, replay };
-}
-
-/** Locks the conversation that a request will change. Most requests change none. */
-export async function lockChanged(call: RoutedCall): Promise<void> {
-  const { keeping } = call.turn;
-  if (keeping?.isStored === true && keeping.conversation !== undefined)
-    await lockConversation(call, keeping.conversation);
 }
 
 /** The pieces of the request to send on, and how to read them. */
@@ -187,6 +178,13 @@ async function rewriteRequest(
   const keeping = canBeKept(asked, found) ? keepingOf(admitted.exchange, request, turn) : null;
   const body = rebuiltBody(admitted.exchange, request, asked, found);
   return { turn: { ...noTurn, keeping }, body, replay: null };
+}
+
+/** Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone. */
+async function claimEarly(admitted: AdmittedCall, request: ClientRequest): Promise<Replay | null> {
+  const { call } = admitted.exchange;
+  const idempotencyKey = call.route.isCharged ? idempotencyKeyOf(call) : null;
+  return idempotencyKey === null ? null : claimIdempotency(admitted, idempotencyKey, request);
 }
 
 /** Compacted by a provider that supports this, or as a summary that the gateway encrypts. */

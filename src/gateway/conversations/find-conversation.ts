@@ -11,12 +11,12 @@ import type { SentPaths } from "../exchange/exchange.ts";
 import { noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { Compaction, Conversation } from "../turns/compacting.ts";
+import { noSuchConversation } from "../turns/conversation-errors.ts";
 import { withoutMinted } from "../turns/item-ids.ts";
 import { conversationBytes, keepsResponses } from "../turns/storage-settings.ts";
 import type { KeptTurn, Turn } from "../turns/turn-body.ts";
 import type { TurnReader, Turns } from "../turns/turns.ts";
 import { withSummaries } from "./compaction.ts";
-import { noSuchConversation } from "./conversation-lock.ts";
 import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
 

@@ -12,11 +12,12 @@ import {
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
-import { lockConversation, noSuchConversation } from "../conversations/conversation-lock.ts";
+import { lockConversation } from "../exchange/claims.ts";
 import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
 import { planConversation } from "../turns/conversation-body.ts";
+import { noSuchConversation } from "../turns/conversation-errors.ts";
 import { identified } from "../turns/item-ids.ts";
 import { conversationBytes, keepsConversations } from "../turns/storage-settings.ts";
 import type { ChangedConversation, KeptTurn } from "../turns/turn-body.ts";

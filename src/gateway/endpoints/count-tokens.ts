@@ -18,8 +18,7 @@ import { adaptBytes, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { admit } from "../admission/admit.ts";
-import { targetOf } from "../attempt/target.ts";
-import { readWithConversation } from "../conversations/continue.ts";
+import { targetOf } from "../attempt/generation.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
@@ -29,6 +28,7 @@ import {
   rateHeaders,
   type ServedOperation,
 } from "../exchange/served-operation.ts";
+import { readGeneration } from "../generate.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { findModel } from "../request/request.ts";
 import { permitted, type ReadRequest, type RoutedCall, route } from "../request/route.ts";
@@ -73,7 +73,7 @@ export async function countTokens(
   { dialect, kind, write }: Pick<Counting, "dialect" | "kind" | "write">,
 ): Promise<Response> {
   const call = await admit(gateway, exchange);
-  const read = await readWithConversation(call, kind);
+  const read = await readGeneration(call, kind);
   const { bytes, truncated, modelId } = read.request;
   const routed = modelId == null ? null : await routeTo(call, read, dialect);
   // A shutdown waits for the local count too, which may have to load its tokenizer first.

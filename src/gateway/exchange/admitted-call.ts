@@ -30,6 +30,11 @@ export class AdmittedCall implements JobOwner {
     return this.key.id;
   }
 
+  /** Whether the key or its account has limits of tokens per minute. */
+  get hasTokenLimits(): boolean {
+    return this.key.tpmLimits !== null || this.key.accountTpmLimits !== null;
+  }
+
   get configured(): ActiveConfig {
     return this.exchange.configured;
   }

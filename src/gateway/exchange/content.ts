@@ -1,7 +1,7 @@
 import { chosenContent } from "../../base/requests/content-level.ts";
 import { readLabels } from "../../base/requests/labels.ts";
-import type { ModelSettings } from "../../config/settings.ts";
 import type { BodyForm, RecordingEnd } from "../../content/document.ts";
+import type { ContentRecorder } from "../../content/recorder.ts";
 import type { ContentRecording } from "../../content/recording.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -12,10 +12,13 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Begins to record a request whose body has arrived, unless the account, the key or the client forbids it. The model's setting applies later. */
-export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uint8Array | string): void {
+export function beginContent(
+  recorder: ContentRecorder,
+  { exchange, key }: AdmittedCall,
+  body: Uint8Array | string,
+): void {
   const { call, configured } = exchange;
-  const recorder = gateway.content;
-  if (recorder === null || !call.route.isCharged) return;
+  if (!call.route.isCharged) return;
   const { content: settings, tracing, bodyLimits } = configured.settings;
   const wanted = chosenContent(key.accountContent, key.content);
   if (wanted === "none" || isRefused(call.request.headers)) return;
@@ -28,26 +31,13 @@ function isRefused(headers: Headers): boolean {
   return headers.get("x-sluice-content") === "none";
 }
 
-/** Called when the model is known, which may limit recording. */
-export function narrowContent(exchange: Exchange, model: ModelSettings): void {
-  const { content } = exchange.taken;
-  if (content === null || model.content === null) return;
-  if (!content.narrow(model.content)) exchange.taken.content = null;
-}
-
-/** The value of `x-sluice-content`; undefined if nothing is recorded. */
-export function contentHeader({ taken: { content } }: Exchange): string | undefined {
-  if (content === null || content.kept === "none") return undefined;
-  return content.kept === "all" ? "recorded" : "may-be-recorded";
-}
-
 /** Events of the client's format. */
 export function eventsOf({ call: { route } }: Exchange): BodyForm {
   return { kind: "events", format: route.dialect ?? route.eventDialect ?? "metered" };
 }
 
 /** The form of a non-streaming body of this type. Only responses of generation routes are known to be valid JSON here. */
-export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
+function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
   if (type.startsWith("text/event-stream")) return eventsOf(exchange);
   const isJson = type.startsWith("application/json");
   const isValid = isJson && exchange.call.route.dialect !== null;
@@ -55,13 +45,16 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
   return { kind: "bytes", type };
 }
 
-/** Records a non-streaming response before its bytes are released, if completed requests are recorded too. */
-export function recordContent(exchange: Exchange, body: Piece, form: BodyForm): void {
-  const { content } = exchange.taken;
-  if (content === null) return;
+/** Records a non-streaming response of this content type before its bytes are released, if completed requests are recorded too. */
+export function recordContent(
+  content: ContentRecording,
+  exchange: Exchange,
+  body: Piece,
+  contentType: string,
+): void {
   const { isKept, isTraced } = content.wants(true);
   if (!isKept && !isTraced) return;
-  content.open(form, exchange.model !== null);
+  content.open(wholeBodyOf(exchange, contentType), exchange.model !== null);
   content.response(body);
 }
 

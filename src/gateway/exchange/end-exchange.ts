@@ -101,20 +101,6 @@ function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
   rateLimits.correct(buckets, amount - used);
 }
 
-/** Called before the client gets an error, so that it can repeat the request at once, on any gateway. */
-export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
-  if (exchange.taken.claim !== null) await gateway.claims.end(exchange.taken.claim);
-  if (exchange.taken.conversationClaim !== null) await unlockConversation(gateway, exchange);
-}
-
-/** Called before the response is sent, so that its client can change the conversation at once, on any gateway. */
-export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
-  const { conversationClaim } = exchange.taken;
-  if (conversationClaim === null) return;
-  exchange.taken.conversationClaim = null;
-  await claims.end(conversationClaim);
-}
-
 /** For reports; the ledger fills in the cost when it charges. */
 export function usageRecordOf(
   exchange: Exchange,

@@ -8,7 +8,7 @@ import { type ClientDialectName, clientDialect } from "../../dialects/registry.t
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
-import { askingForUsage, withoutUsageOption } from "../attempt/attempt.ts";
+import { askingForUsage, withoutUsageOption } from "../attempt/passing.ts";
 import { ProviderCall } from "../attempt/provider-call.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";

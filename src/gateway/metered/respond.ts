@@ -7,7 +7,7 @@ import { isBilled } from "../../dialects/errors/failure.ts";
 import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import { recordContent, wholeBodyOf } from "../exchange/content.ts";
+import { recordContent } from "../exchange/content.ts";
 import { bodyResponse } from "../response/body-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../response/headers.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
@@ -185,7 +185,8 @@ function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: Piece):
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));
   addCostHeaders(headers, meter, meter.shown);
-  recordContent(exchange, body, wholeBodyOf(exchange, headers["content-type"] ?? ""));
+  const { content } = exchange.taken;
+  if (content !== null) recordContent(content, exchange, body, headers["content-type"] ?? "");
   releaseBytes(request.bytes);
   return bodyResponse(exchange, [body], { headers });
 }

@@ -8,13 +8,13 @@ import { admit } from "../admission/admit.ts";
 import { holdFor, settledOrReleased } from "../charge/hold.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { claimIdempotency, idempotencyKeyOf } from "../exchange/claims.ts";
 import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ClientRequest } from "../request/client-request.ts";
-import { claimIdempotency } from "../request/idempotent.ts";
 import { readRequest, withBody } from "../request/read-request.ts";
-import { findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
+import { findModel, rejectUnpriced } from "../request/request.ts";
 import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
 import { replay } from "../response/replay.ts";
 import { boundaryOf } from "./form/form-parser.ts";
@@ -54,12 +54,12 @@ export async function serveMetered(
   const routed = await route(call, read, model, { dialect, isMetered: true }, session);
   const pricing = await priceMetered(routed, name, form?.files ?? null);
 
-  const stored = await claimIdempotency(call, idempotencyKey, request);
+  const stored = idempotencyKey === null ? null : await claimIdempotency(call, idempotencyKey, request);
   if (stored !== null) return replay(exchange, stored);
   const plan = meteredPlan(routed, name, metered, form, pricing);
   const { wanted } = plan;
   if (form === null) await gateway.ongoing.enter(exchange, call.keyId);
-  await reserveTokens(gateway, exchange, wanted);
+  if (call.hasTokenLimits) await reserveTokens(gateway, exchange, wanted);
   const meter = await holdFor(gateway, exchange, wanted);
   const relays = exchange.stream || metered.relaysBytes === true;
   // Awaited, because a form is needed until the provider has it.
@@ -112,7 +112,7 @@ async function takeForm(call: AdmittedCall, { takesForms, use }: MeteredRoute): 
   exchange.taken.formSlot = gateway.formSlots.reserve(keyId);
   if (!exchange.taken.formSlot.grow(1)) throw tooManyForms();
   const form = await readForm(exchange, boundary, gateway.forms.reserve(keyId));
-  if (gateway.content !== null) beginContent(call, JSON.stringify(form.described()));
+  if (gateway.content !== null) beginContent(gateway.content, call, JSON.stringify(form.described()));
   return form;
 }
 

@@ -17,6 +17,7 @@ import {
 } from "../../dialects/request-kinds.ts";
 import { offeredTools } from "../../dialects/tools/hosted-tools.ts";
 import type { Job } from "../body-worker/job.ts";
+import type { ClientCall } from "../exchange/client-call.ts";
 import { type BodyFacts, ClientRequest, type LargeFacts, truncatedOf } from "./client-request.ts";
 import { truncateStringsAndNames } from "./truncate-strings-and-names.ts";
 
@@ -27,6 +28,19 @@ export interface ExpectedRequest {
   readonly limits: StructureLimits;
   /** The request's path, for a dialect whose model is there; null once the body names it. */
   readonly path: string | null;
+}
+
+const withBetas: ValidationOptions = { hasBetas: true };
+const withoutBetas: ValidationOptions = { hasBetas: false };
+
+export function expectedOf(
+  call: ClientCall,
+  kind: RequestKind,
+  { maxBodyMembers, maxListItems }: StructureLimits,
+): ExpectedRequest {
+  const { betaHeader } = clientDialect(dialectOf(kind));
+  const options = betaHeader !== null && call.request.headers.has(betaHeader) ? withBetas : withoutBetas;
+  return { kind, options, limits: { maxBodyMembers, maxListItems }, path: null };
 }
 
 /** The body with what its path says. */

@@ -12,9 +12,15 @@ import { type ClientCall, type ReadableRequest, urlOf } from "../exchange/client
 import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { rejectReferences } from "../references/provider-id-owners.ts";
-import { checkBody, type ExpectedRequest, largeRequest, readJob, withPath } from "./check-body.ts";
+import {
+  checkBody,
+  type ExpectedRequest,
+  expectedOf,
+  largeRequest,
+  readJob,
+  withPath,
+} from "./check-body.ts";
 import type { ClientRequest } from "./client-request.ts";
-import { expectedOf } from "./request.ts";
 import type { RoutedCall } from "./route.ts";
 
 /** Reads and validates a request. */
@@ -42,7 +48,8 @@ export class BodyReading implements BodyLimit, Disposable {
 
   async read(): Promise<ClientRequest> {
     const bytes = await this.#receive();
-    beginContent(this.#admitted, bytes);
+    const recorder = this.#admitted.gateway.content;
+    if (recorder !== null) beginContent(recorder, this.#admitted, bytes);
     const request = await this.#parse(bytes, { ...this.#expected, path: this.#modelPath() });
     // A secret of the playground only sends requests: what its key has stored stays the key's own.
     if (this.#admitted.exchange.taken.playground !== null) rejectReferences(request.mentions.references);

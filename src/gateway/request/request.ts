@@ -7,36 +7,11 @@ import { nearestNames } from "../../base/text/nearest.ts";
 import { attachmentOf } from "../../catalog/attachments.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import { hasImage as hasGoogleImage } from "../../catalog/google-contents.ts";
+import type { KeyCounts } from "../../catalog/tokens/counter.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
-import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import { dialectOf, type RequestKind, type StructureLimits } from "../../dialects/request-kinds.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import type { ClientCall } from "../exchange/client-call.ts";
-import type { ExpectedRequest } from "./check-body.ts";
-
-const maxIdempotencyKeyChars = 255;
-
-const withBetas: ValidationOptions = { hasBetas: true };
-const withoutBetas: ValidationOptions = { hasBetas: false };
-
-export function expectedOf(
-  call: ClientCall,
-  kind: RequestKind,
-  { maxBodyMembers, maxListItems }: StructureLimits,
-): ExpectedRequest {
-  const { betaHeader } = clientDialect(dialectOf(kind));
-  const options = betaHeader !== null && call.request.headers.has(betaHeader) ? withBetas : withoutBetas;
-  return { kind, options, limits: { maxBodyMembers, maxListItems }, path: null };
-}
-
-export function idempotencyKeyOf(call: ClientCall): string | null {
-  const key = call.request.headers.get("idempotency-key");
-  if (key === null) return null;
-  if (key.length >= 1 && key.length <= maxIdempotencyKeyChars) return key;
-  throw invalidRequest("Idempotency-Key must have 1 to 255 characters.", "Idempotency-Key");
-}
 
 /** Throws unless the model exists and supports the requested use. */
 export function findModel(
@@ -157,4 +132,24 @@ function isImage({ type }: JsonObject): boolean {
 function hasImageWithin({ content, output }: JsonObject, levelsLeft: number): boolean {
   if (isObject(output) && isImage(output)) return true;
   return hasImage(content, levelsLeft) || hasImage(output, levelsLeft);
+}
+
+/** Tokenizers differ by this much; what is closer to the window is left to the provider. */
+const clearlyOver = 1.1;
+
+/** Rejects input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
+export async function rejectOverlongInput(
+  { contextWindow }: ModelSettings,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  counter: () => Pick<KeyCounts, "request">,
+): Promise<void> {
+  if (contextWindow === null || estimatedInput <= contextWindow) return;
+  // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
+  const counted = Math.min(await counter().request(bytes), estimatedInput);
+  if (counted <= contextWindow * clearlyOver) return;
+  throw new GatewayError(
+    "context_length_exceeded",
+    `prompt is too long: ${counted} tokens > ${contextWindow} maximum`,
+  );
 }

@@ -1,9 +1,8 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
-import type { ClaimResult } from "../../idempotency/claims.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
-import { narrowContent } from "../exchange/content.ts";
+import type { Replay } from "../exchange/claims.ts";
 import { requestParameters } from "../exchange/traced-facts.ts";
 import { rejectMisread } from "../references/foreign-fields.ts";
 import { type Continuation, continuationOf } from "../references/provider-id-owners.ts";
@@ -40,9 +39,6 @@ export const noTurn: TurnPlan = {
   isCompactedUpstream: false,
   background: null,
 };
-
-/** The stored response for an idempotency key that was used before. */
-export type Replay = Extract<ClaimResult, { kind: "replay" }>;
 
 /** After routing: the key can use the request's model, and the providers that can serve it are known. */
 export class RoutedCall extends AdmittedCall {
@@ -110,7 +106,9 @@ export function noteRequest(
 /** Notes the model in the exchange. Throws if the key cannot use it. */
 export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings): ModelSettings {
   exchange.model = model;
-  narrowContent(exchange, model);
+  // The model may limit what is recorded.
+  if (model.content !== null && exchange.taken.content?.narrow(model.content) === false)
+    exchange.taken.content = null;
   if (exchange.call.line?.returned !== undefined) return model;
   rejectForbidden(exchange.configured, key, model);
   if (exchange.call.line !== undefined) rejectInBatch(model);

@@ -1,6 +1,6 @@
 import { reasons } from "../../dialects/target/model-traits.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { targetOf } from "../attempt/target.ts";
+import { targetOf } from "../attempt/generation.ts";
 import type { StreamRelayer } from "./pending-response.ts";
 import { hasCharge } from "./stream-cost.ts";
 

@@ -3,14 +3,9 @@ import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyPacer } from "../body-worker/is-large.ts";
-import {
-  bytesOf,
-  type ClientCall,
-  type DirectController,
-  type Piece,
-  type StreamSource,
-} from "../exchange/client-call.ts";
+import { bytesOf, type DirectController, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+import { sourceResponse } from "./client-stream.ts";
 
 /** The runtime keeps its copy of a body for as long as a slow client takes, and this much at most for each. */
 const maxCopiedBytes = 64 * 1024;
@@ -95,23 +90,4 @@ const blankLines = ["\n\n", "\r\n\r\n"];
 function endOf(body: Uint8Array, mark: string, from: number): number {
   const at = asBuffer(body).indexOf(mark, from);
   return at === -1 ? body.length : at + mark.length;
-}
-
-/** A response written by `written`. A WebSocket takes the source directly, and has no use for the head. */
-export function sourceResponse(
-  written: StreamSource,
-  { takeStream, reframe }: ClientCall,
-  init: () => ResponseInit,
-): Response {
-  if (takeStream !== undefined) {
-    takeStream(written);
-    return new Response(null);
-  }
-  const { source, head } = reframe?.({ source: written, head: init() }) ?? { source: written, head: init() };
-  const body = new ReadableStream({
-    type: "direct",
-    pull: (controller) => source.pull(controller),
-    cancel: () => source.cancel(),
-  });
-  return new Response(body, head);
 }

@@ -2,7 +2,7 @@ import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
-import { recordContent, recordUpstream, wholeBodyOf } from "../exchange/content.ts";
+import { recordContent, recordUpstream } from "../exchange/content.ts";
 import { bodyResponse } from "./body-response.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import { compactedWhole } from "./compacted-response.ts";
@@ -98,7 +98,9 @@ function wholeResponse(pending: PendingResponse, whole: ProviderResponse): Respo
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(pending));
   addCostHeaders(headers, meter, meter.shown);
-  recordContent(exchange, whole.body, wholeBodyOf(exchange, contentHeaders(pending)["content-type"] ?? ""));
+  const { content } = exchange.taken;
+  if (content !== null)
+    recordContent(content, exchange, whole.body, contentHeaders(pending)["content-type"] ?? "");
   releaseBytes(generation.request.bytes);
   return bodyResponse(exchange, [whole.body], { headers });
 }

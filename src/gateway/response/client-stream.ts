@@ -1,5 +1,5 @@
 import { clientDialect } from "../../dialects/registry.ts";
-import type { ClientCall, DirectController, Piece } from "../exchange/client-call.ts";
+import type { ClientCall, DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 
 /** The client's side of a stream: what is written to it, and since when it does not read. */
 export class ClientStream {
@@ -139,4 +139,23 @@ export async function cutOff(call: ClientCall, writtenBytes: number): Promise<vo
 /** Whether a stream of the call's dialect breaks off after an error. */
 export function breaksOffAfterError({ route: { dialect } }: ClientCall): boolean {
   return dialect !== null && clientDialect(dialect).breaksOffAfterError === true;
+}
+
+/** A response written by `written`. A WebSocket takes the source directly, and has no use for the head. */
+export function sourceResponse(
+  written: StreamSource,
+  { takeStream, reframe }: ClientCall,
+  init: () => ResponseInit,
+): Response {
+  if (takeStream !== undefined) {
+    takeStream(written);
+    return new Response(null);
+  }
+  const { source, head } = reframe?.({ source: written, head: init() }) ?? { source: written, head: init() };
+  const body = new ReadableStream({
+    type: "direct",
+    pull: (controller) => source.pull(controller),
+    cancel: () => source.cancel(),
+  });
+  return new Response(body, head);
 }

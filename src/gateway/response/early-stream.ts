@@ -7,8 +7,7 @@ import type { DirectController, Piece, StreamSource } from "../exchange/client-c
 import { eventsOf } from "../exchange/content.ts";
 import type { EarlyResponse, Exchange } from "../exchange/exchange.ts";
 import type { WatchedStream } from "../exchange/watchdog.ts";
-import { sourceResponse } from "./body-response.ts";
-import { breaksOffAfterError, cutOff } from "./client-stream.ts";
+import { breaksOffAfterError, cutOff, sourceResponse } from "./client-stream.ts";
 import { commonHeaders, droppedHeader } from "./headers.ts";
 import { streamHeaders } from "./pending-response.ts";
 

@@ -4,7 +4,6 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { addOwnRateLimit } from "../../dialects/errors/rate-limits.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { CostMeter, ShownCharge } from "../charge/cost-meter.ts";
-import { contentHeader } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 
 /** Responses to a key depend on the key and the time, so no cache may reuse them for other callers. */
@@ -29,8 +28,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (served !== null) headers["x-sluice-model"] = headerText(served.id);
   const dropped = droppedHeader(exchange);
   if (dropped !== undefined) headers["x-sluice-dropped"] = dropped;
-  const content = contentHeader(exchange);
-  if (content !== undefined) headers["x-sluice-content"] = content;
+  const kept = exchange.taken.content?.kept ?? "none";
+  if (kept !== "none") headers["x-sluice-content"] = kept === "all" ? "recorded" : "may-be-recorded";
   if (exchange.taken.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
   return headers;
 }

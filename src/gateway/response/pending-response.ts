@@ -9,8 +9,7 @@ import type { StreamMeter } from "../../dialects/provider-response/stream-meter.
 import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import type { Attempt } from "../attempt/attempt.ts";
-import type { Generation } from "../attempt/generation.ts";
+import type { Attempt, Generation } from "../attempt/generation.ts";
 import type { GenerationCall } from "../attempt/provider-call.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";

@@ -3,7 +3,7 @@ import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usag
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { translate, translationOfResponse } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
-import type { ResponseContext } from "../attempt/attempt.ts";
+import type { ResponseContext } from "../attempt/generation.ts";
 import type { Job } from "../body-worker/job.ts";
 import { type ResponseForm, readResponseBytes } from "./read-response.ts";
 

@@ -5,7 +5,7 @@ import { malformedResponse } from "../../dialects/errors/failure.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import { maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
-import type { Attempt } from "../attempt/attempt.ts";
+import type { Attempt } from "../attempt/generation.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";

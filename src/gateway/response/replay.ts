@@ -1,5 +1,5 @@
+import type { Replay } from "../exchange/claims.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import type { Replay } from "../request/route.ts";
 import { bodyResponse } from "./body-response.ts";
 import { commonHeaders } from "./headers.ts";
 

@@ -1,8 +1,7 @@
-import type { BodyForm } from "../../content/document.ts";
 import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { isSpoken } from "../../dialects/registry.ts";
 import { eventsOf } from "../exchange/content.ts";
-import { sourceResponse } from "./body-response.ts";
+import { sourceResponse } from "./client-stream.ts";
 import { CompactionRelayer } from "./compacted-response.ts";
 import { commonHeaders } from "./headers.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
@@ -40,10 +39,12 @@ export function relayStream(
       exchange.taken.claim,
       exchange.configured.settings.retention.responseBytesPerKey,
     );
-  const type = ownHeaders["content-type"] ?? "";
-  const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
-  exchange.taken.content?.upstreamBegins(opened.streaming);
-  exchange.taken.content?.open(form, true);
+  const { content } = exchange.taken;
+  if (content !== null) {
+    const type = ownHeaders["content-type"] ?? "";
+    content.upstreamBegins(opened.streaming);
+    content.open(relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange), true);
+  }
   const pump = new StreamPump(pending, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { count } from "../../base/text/plural.ts";
 import type { Settings } from "../../config/settings.ts";
 
@@ -21,4 +21,10 @@ export function tooManyReferenced(maxTurns: number): Error {
 export function tooMuchReferenced(maxBytes: number): Error {
   const message = `\`input\` refers to stored responses of more than ${maxBytes} bytes, the maximum per request. Send the items themselves.`;
   return invalidRequest(message, "input");
+}
+
+/** One error for a conversation that is another key's, deleted, expired or unknown. */
+export function noSuchConversation(id: string): GatewayError {
+  const message = `Conversation with id '${id.slice(0, 200)}' not found.`;
+  return new GatewayError("not_found", message, { param: "conversation" });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { makeRates } from "../../../src/base/money/rates.ts";
 import { type CallerLabels, readLabels } from "../../../src/base/requests/labels.ts";
-import { storedLabels } from "../../../src/base/requests/stored-labels.ts";
+import { storedLabels } from "../../../src/gateway/request/labels.ts";
 import { dimensionOf } from "../../../src/store/reporting/dimensions.ts";
 import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
-import { targetOf } from "../../../src/gateway/attempt/target.ts";
+import { targetOf } from "../../../src/gateway/attempt/generation.ts";
 import { azureCredentials } from "../../../src/vendors/azure/credentials.ts";
 import { azure } from "../../../src/vendors/azure/index.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
