@@ -3,7 +3,7 @@ import { recoverBackgrounds, type Serving } from "../gateway/background/recover.
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { generate } from "../gateway/generate.ts";
 import { routes } from "../gateway/operations.ts";
-import { storedDialect } from "../gateway/turns/stored-dialect.ts";
+import { storedDialect } from "../gateway/turns/storage-settings.ts";
 import { respond } from "../http/respond.ts";
 import type { Log } from "../observe/log.ts";
 

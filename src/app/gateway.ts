@@ -13,7 +13,7 @@ import { OpenSockets } from "../gateway/exchange/open-sockets.ts";
 import { Watchdog } from "../gateway/exchange/watchdog.ts";
 import { maxFormBytes } from "../gateway/metered/form/read-form.ts";
 import { AbandonAllowance } from "../limits/abandon-allowance.ts";
-import { AddressLimiter } from "../limits/address-limiter.ts";
+import { AddressLimiter } from "../limits/address.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { ByteLimiter, InflateLimiter } from "../limits/byte-limiter.ts";
 import { LabelValues } from "../limits/label-values.ts";

@@ -4,7 +4,7 @@ import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendor
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ConfiguredSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
-import { isPrivateAddress } from "../wire/private-address.ts";
+import { isPrivateAddress } from "../wire/local-address.ts";
 import { decode, settingName } from "./decode.ts";
 import { milliseconds } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";

@@ -31,8 +31,7 @@ import type { Gateway } from "./exchange/gateway.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
 import { findModel, rejectIncapable, rejectOverlongInput, rejectUnpriced } from "./request/request.ts";
 import { noTurn, noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
-import { chargeFailure } from "./response/charge-failure.ts";
-import { respondWhole } from "./response/client-response.ts";
+import { chargeFailure, respondWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
 import { streamResponse } from "./response/stream-response.ts";
 

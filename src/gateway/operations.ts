@@ -26,7 +26,7 @@ import {
 import { generate } from "./generate.ts";
 import { serveMetered } from "./metered/serve.ts";
 import { webSocketOperation } from "./socket/operation.ts";
-import { storedDialect } from "./turns/stored-dialect.ts";
+import { storedDialect } from "./turns/storage-settings.ts";
 
 const charged = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
 /** Charged operations beyond the interface. */

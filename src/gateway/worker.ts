@@ -10,7 +10,7 @@ import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { endedJob, membersJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
 import { meteredJob } from "./metered/metered-job.ts";
 import { readJob } from "./request/check-body.ts";
-import { responseJob } from "./response/provider-response-job.ts";
+import { responseJob } from "./response/read-response.ts";
 import { frameJob } from "./socket/create-frame.ts";
 
 /** Everything that is done with large bodies on the worker thread (body-worker/body-worker.ts). */

@@ -4,8 +4,7 @@ import { assert } from "../base/assert.ts";
 import { startDeadline } from "../base/loop/deadline.ts";
 import { type ListenAddress, listenAddress, openPort } from "../base/system/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { limitSendBuffers } from "./send-buffer.ts";
-import { unlisten } from "./unlisten.ts";
+import { limitSendBuffers, unlisten } from "./listening-sockets.ts";
 
 export interface ListeningServer {
   readonly url: string;

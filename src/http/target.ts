@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { LoopPacer } from "../base/loop/pacer.ts";
 import { isPlainSegment } from "../base/requests/request-path.ts";
-import { AddressLimiter } from "../limits/address-limiter.ts";
+import { AddressLimiter } from "../limits/address.ts";
 import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;
@@ -59,17 +59,10 @@ export function targetProblem(request: Request): GatewayError | null {
   return hostProblem(request);
 }
 
-/** Nearly all requests name the same host, and comparing is cheaper than matching. */
-let lastGoodHost = "";
-
 /** Two `Host` lines arrive joined by a comma. Programs disagree on which of them counts, so both are rejected. */
 export function hostProblem(request: Request): GatewayError | null {
   const host = request.headers.get("host");
-  if (host === null || host === lastGoodHost) return null;
-  if (hostForm.test(host)) {
-    lastGoodHost = host;
-    return null;
-  }
+  if (host === null || hostForm.test(host)) return null;
   return new GatewayError("invalid_request", "The Host header must name one host, once.");
 }
 

@@ -1,12 +1,12 @@
 import type { Changes, ParkedHold, PricedCharge } from "../store/store.ts";
 import type { SettleResult } from "./account.ts";
 import type { Hold, HoldRequest, ReplacedHold, Settlement } from "./hold.ts";
-import type { AccountSummary } from "./summary.ts";
+import type { AccountSummary } from "./key-funds.ts";
 
 export type { BoundState } from "../base/money/bound.ts";
 export type { SettleResult } from "./account.ts";
 export type { Hold, HoldRequest, ReplacedHold, Settlement } from "./hold.ts";
-export type { AccountSummary } from "./summary.ts";
+export type { AccountSummary } from "./key-funds.ts";
 
 /**
  * The protocol that keeps money right, in every store:

@@ -1,11 +1,11 @@
 import { utcDay } from "../base/clock.ts";
+import type { BoundState } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf } from "../base/money/later-use.ts";
 import { totalInput } from "../base/usage/usage.ts";
 import type { KeyFundsSums } from "../store/shared-batch.ts";
-import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
+import type { KeyMode, KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 import { type Cap, countedModels, type LabelledItem } from "./cap.ts";
-import type { AccountSummary } from "./summary.ts";
 import { ValueCaps } from "./value-caps.ts";
 
 const noCaps: readonly Cap[] = [];
@@ -172,4 +172,43 @@ export class KeyFunds {
     if (day === this.#day) return this.#daySpend;
     return BigInt(this.#later.find(({ at }) => at === day)?.used ?? 0);
   }
+}
+
+/**
+ * A key's current numbers. Balance, purchases and holds belong to its account; today's and lifetime spend, the last cost,
+ * requests and tokens to the key itself. Numbers that the key's mode does not have are 0, or null where null means "no limit".
+ */
+export interface AccountSummary {
+  readonly mode: KeyMode;
+  /** Postpaid: `posted` can be below 0, and `available` is infinite. */
+  readonly isPostpaid: boolean;
+  /** The account's caps, then the key's own. */
+  readonly caps: readonly BoundState[];
+  /** In nano-credits and 0 for token-budget keys, up to `lastCostNano`. */
+  readonly posted: number;
+  readonly held: number;
+  readonly available: number;
+  readonly purchased: number;
+  readonly used: number;
+  readonly todaySpend: number;
+  readonly lifetimeSpend: number;
+  readonly lastCostNano: number;
+  /** From usage records. */
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  /** Tokens of the current period. Only token-budget keys have these. */
+  readonly budgetTokens: number | null;
+  readonly budgetUsed: number;
+  readonly budgetHeld: number;
+  readonly budgetRemaining: number | null;
+  readonly periodEndsMs: number | null;
+  /** Sums that may exceed what a double holds exactly; the fields of the same names above are rounded. */
+  readonly exact: {
+    readonly purchased: bigint;
+    readonly used: bigint;
+    readonly todaySpend: bigint;
+    readonly lifetimeSpend: bigint;
+  };
 }

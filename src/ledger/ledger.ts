@@ -17,9 +17,9 @@ import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type ReplacedHold, type Settlement, settleItem } from "./hold.ts";
 import { chargeUncertain, journalUnavailable, labelRequired, tooManyInFlight } from "./hold-errors.ts";
+import type { AccountSummary } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
-import type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {
   readonly store: JournaledStore;

@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { type CapRecord, type CapTotals, emptyAccount, emptyKey, type Store } from "../store/store.ts";
+import type { AccountSummary } from "./key-funds.ts";
 import { fundsOf } from "./shared-accounts.ts";
-import type { AccountSummary } from "./summary.ts";
 
 type ReadStore = Pick<Store, "findKey" | "findAccount" | "readAccounts" | "readTotals">;
 

@@ -6,7 +6,7 @@ import {
 } from "../vendors/credentials/credential.ts";
 import type { PreparedRequest } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
-import type { CallContext } from "./call/call-context.ts";
+import type { CallContext } from "./call/call-state.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, notSent } from "./failure.ts";
 import type { Candidate } from "./health/deployment-state.ts";

@@ -1,6 +1,6 @@
 import { FetchTransfer } from "./fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "./http-client.ts";
-import { isBehindProxy } from "./proxy.ts";
+import { isBehindProxy } from "./local-address.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 
 export interface OnceRequest {

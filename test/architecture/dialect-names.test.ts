@@ -21,7 +21,7 @@ const naming: Readonly<Record<string, string>> = {
   "src/dialects/registry.ts": "the registry; errors without a route are OpenAI's",
   "src/dialects/translation/translate.ts": "makers of reasoning, one of which has a dialect's name",
   "src/gateway/batches/message-dialect.ts": "message batches are Anthropic's",
-  "src/gateway/turns/stored-dialect.ts": "conversations are stored for one dialect",
+  "src/gateway/turns/storage-settings.ts": "conversations are stored for one dialect",
 };
 
 /** Places that import from a dialect's folder. */

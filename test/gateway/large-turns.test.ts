@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { LoopPacer } from "../../src/base/loop/pacer.ts";
 import { eventJob, LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import type { Job, JobMessage, JobOwner } from "../../src/gateway/body-worker/job.ts";
-import { shareText } from "../../src/gateway/body-worker/join-shared.ts";
+import { shareText } from "../../src/gateway/body-worker/large-body.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { World } from "./world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { withoutRequestText } from "../../src/gateway/exchange/without-request-text.ts";
+import { withoutRequestText } from "../../src/gateway/exchange/describe-error.ts";
 
 const known = new Set(["gpt-5.6"]);
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { DirectController } from "../../src/gateway/exchange/client-call.ts";
-import { limitSendBuffers } from "../../src/http/send-buffer.ts";
+import { limitSendBuffers } from "../../src/http/listening-sockets.ts";
 
 const mebibyte = 1024 * 1024;
 const isLinux = process.platform === "linux";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { AddressLimiter } from "../../src/limits/address-limiter.ts";
+import { AddressLimiter } from "../../src/limits/address.ts";
 import { RateLimiter } from "../../src/limits/rate-limiter.ts";
 import { FakeClock } from "../support/clock.ts";
 

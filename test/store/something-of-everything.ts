@@ -1,5 +1,5 @@
 import { systemClock } from "../../src/base/clock.ts";
-import { cursorOf } from "../../src/feed/cursor.ts";
+import { cursorOf } from "../../src/feed/entry-document.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";

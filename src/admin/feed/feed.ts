@@ -1,7 +1,6 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
-import { cursorOf, entryIdOf } from "../../feed/cursor.ts";
-import { feedDocument } from "../../feed/entry-document.ts";
+import { cursorOf, entryIdOf, feedDocument } from "../../feed/entry-document.ts";
 import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
 import { AdminError } from "../formats/admin-error.ts";

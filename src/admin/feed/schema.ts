@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
-import { cursorPattern } from "../../feed/cursor.ts";
+import { cursorPattern } from "../../feed/entry-document.ts";
 import { counted, flag, when as moment, nullable, oneOf, text } from "../formats/shapes.ts";
 import { entryView } from "../requests/schema.ts";
 

@@ -4,7 +4,7 @@ import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { VendorModel } from "../../vendors/model-list.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
-import { isPrivateAddress } from "../../wire/private-address.ts";
+import { isPrivateAddress } from "../../wire/local-address.ts";
 import { ModelListUnavailable, vendorModels } from "./vendor-models.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { isLoopback } from "../../wire/proxy.ts";
+import { isLoopback } from "../../wire/local-address.ts";
 import type { AdminDeps } from "../deps.ts";
 import { searchExchanges } from "../requests/find-exchanges.ts";
 import type { SetupStepView } from "./setup-schema.ts";

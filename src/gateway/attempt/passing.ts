@@ -1,16 +1,19 @@
 import { shared } from "../../base/bytes.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { countOf } from "../../dialects/json/json-fields.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { parseWhole } from "../../dialects/json/parse-body.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import { type HostedTool, isAdvisor } from "../../dialects/tools/hosted-tools.ts";
+import { pricedName } from "../../dialects/tools/tool-families.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { Job } from "../body-worker/job.ts";
+import { heldCalls } from "../charge/requested-tools.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { Attempt, type Generation, type PreparedAttempt } from "./generation.ts";
-import { boundCalls, boundsToSet, limitToolUses, noBounds, type ToolLimit } from "./limit-tool-uses.ts";
 
 /* A request whose provider speaks the client's dialect: the client's own bytes, with the few changes that it needs. */
 
@@ -155,7 +158,7 @@ export const patchJob: Job<PatchInput, AdaptedBody<Uint8Array>> = {
   },
 };
 
-const nothing: readonly string[] = [];
+const noneDropped: readonly string[] = [];
 
 /**
  * The client's own bytes, with only the necessary spans replaced. Two kinds of conversations are rewritten: one that
@@ -170,7 +173,7 @@ function passBody(sent: PassingBody, plan: PassingPlan): AdaptedBody<Uint8Array>
   const body = strip === null ? null : sent.body;
   const without = strip === null || body === null ? body : strip(body);
   if (body === null || without === null || without === body) {
-    return adaptBytes(patchBody(sent.bytes, sent.spans, changes), vendor, nothing);
+    return adaptBytes(patchBody(sent.bytes, sent.spans, changes), vendor, noneDropped);
   }
   const written = Buffer.from(JSON.stringify(without));
   const left = changesAfterStripping(body, without, changes);
@@ -192,4 +195,58 @@ function stripperFor(
   const { mayHoldForeignReasoning, stripForeignReasoning, stripSignedReasoning } = clientDialect(dialect);
   if (stripped === "signed") return stripSignedReasoning;
   return stripped === "foreign" && mayHoldForeignReasoning(bytes) ? stripForeignReasoning : null;
+}
+
+/*
+ * Bounds the calls of hosted tools at the provider by what is held for them, where the dialect has a field for it. Without that, a
+ * request could cost many times its hold.
+ */
+
+type BoundedRequest = Pick<ClientRequest, "truncated" | "tools">;
+
+const noChanges: BodyChanges = {};
+
+/** One limit for all tools of a response. */
+function boundCalls({ truncated, tools }: BoundedRequest): BodyChanges {
+  const held = tools.hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0);
+  const requestedMax = countOf(truncated["max_tool_calls"]);
+  return requestedMax !== null && requestedMax <= held ? noChanges : { max_tool_calls: held };
+}
+
+/** The tool of a message at this index, and the calls that are held for it. */
+interface ToolLimit {
+  readonly index: number;
+  readonly maxUses: number;
+}
+
+const noBounds: readonly ToolLimit[] = [];
+
+/** The tools of a message that have another bound than is held for, or none. */
+function boundsToSet(request: BoundedRequest): readonly ToolLimit[] {
+  const { hosted } = request.tools;
+  const list = hosted.length === 0 ? null : request.truncated["tools"];
+  if (!Array.isArray(list)) return noBounds;
+  return hosted.flatMap(({ path: [field, index], type, maxUses: requestedMax }) => {
+    if (field !== "tools" || typeof index !== "number" || !takesMaxUses(type)) return [];
+    const tool = list[index];
+    const maxUses = heldCalls(requestedMax);
+    return isObject(tool) && tool["max_uses"] !== maxUses ? [{ index, maxUses }] : [];
+  });
+}
+
+/** The whole list of tools with these bounds: on another thread for a large body. */
+function limitToolUses({ tools }: JsonObject, bounds: readonly ToolLimit[]): BodyChanges {
+  if (!Array.isArray(tools)) return noChanges;
+  const bounded = [...tools];
+  for (const { index, maxUses } of bounds) {
+    const tool = bounded[index];
+    if (isObject(tool)) bounded[index] = { ...tool, max_uses: maxUses };
+  }
+  return { tools: bounded };
+}
+
+/** Whether a tool of Anthropic has the field. */
+function takesMaxUses(type: HostedTool["type"]): boolean {
+  const name = pricedName(type);
+  return name === "web_search" || name === "web_fetch" || isAdvisor(type);
 }

@@ -1,5 +1,5 @@
 import type { ClientCall, LineOfBatch, Route, StreamSource } from "../exchange/client-call.ts";
-import type { BackgroundPlan } from "../turns/background-plan.ts";
+import type { BackgroundPlan } from "../turns/backgrounds.ts";
 
 /** The data for running a request again. It has no credentials: its key is known. */
 export interface StoredCall {

@@ -8,7 +8,7 @@ import type { Gateway } from "../exchange/gateway.ts";
 import { sourceResponse } from "../response/client-stream.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { streamHeaders } from "../response/pending-response.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 import { openBody } from "../turns/turn-body.ts";
 
 /** A gateway that stops is noticed this late, and a silence. */

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { FileRecord } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { BatchEstimate } from "./estimate.ts";

@@ -11,7 +11,7 @@ import { type ClientDialectName, clientDialect, clientDialectNames } from "../..
 import type { BatchLine, NewLine } from "../../store/store.ts";
 import { Generation } from "../attempt/generation.ts";
 import { DetachedCall } from "../background/detached-call.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { amountOf, type WantedHold } from "../charge/hold.ts";
 import { requestExtras } from "../charge/requested-extras.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";

@@ -2,7 +2,7 @@ import { sharedBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { FileRecord, FileRecords } from "../../store/store.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
 import { noDiskSpace } from "../exchange/describe-error.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 

@@ -2,7 +2,7 @@ import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { onOneLine } from "../../dialects/json/json-bytes.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";

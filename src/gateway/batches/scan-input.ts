@@ -1,5 +1,5 @@
 import type { BatchLine } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { LineProblem } from "./scan-lines.ts";
 
 /** Finds the requests of an input while it is read piece by piece. */

@@ -3,9 +3,8 @@ import { type Json, tryParse } from "../../base/json.ts";
 import { openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { type JsonSpans, scanObject } from "../../dialects/json/json-spans.ts";
 import type { BatchLine } from "../../store/store.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Job } from "../body-worker/job.ts";
-import { joinPieces } from "../body-worker/join-shared.ts";
+import { joinPieces, largeBodyBytes } from "../body-worker/large-body.ts";
 
 /** What is wrong with a line of an input, in OpenAI's terms. `line` begins with 1. */
 export interface LineProblem {

@@ -14,9 +14,8 @@ import {
 } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
 import type { BatchLine } from "../../store/store.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Job } from "../body-worker/job.ts";
-import { joinPieces } from "../body-worker/join-shared.ts";
+import { joinPieces, largeBodyBytes } from "../body-worker/large-body.ts";
 import type { LineProblem } from "./scan-lines.ts";
 
 const names = ["custom_id", "params"];

@@ -5,8 +5,8 @@ import { ThreadError, WorkerThread } from "../../base/threads/worker-thread.ts";
 import { FailedResponse } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import { parseEvent } from "../../dialects/sse/event.ts";
-import { largeBodyPacer } from "./is-large.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
+import { largeBodyPacer } from "./large-body.ts";
 
 /** Decides which job is next: what providers have sent before requests, and of these one of each key in turn. */
 class JobQueue {

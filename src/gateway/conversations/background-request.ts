@@ -5,7 +5,7 @@ import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { noSuchResponse } from "../references/provider-id-owners.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { ReadRequest, TurnPlan } from "../request/route.ts";
-import type { BackgroundRequest } from "../turns/background-plan.ts";
+import type { BackgroundRequest } from "../turns/backgrounds.ts";
 import { keepsResponses } from "../turns/storage-settings.ts";
 import { parentOf } from "./compaction.ts";
 

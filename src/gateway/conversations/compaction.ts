@@ -17,11 +17,11 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import { summaryJob } from "./item-jobs.ts";
 

@@ -12,11 +12,10 @@ import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
-import { hasManyValues, largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
-import { shareText } from "../body-worker/join-shared.ts";
+import { hasManyValues, largeBodyBytes, largeBodyPacer, shareText } from "../body-worker/large-body.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { RoutedCall } from "../request/route.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "../turns/turn-body.ts";
 import { endedJob } from "./item-jobs.ts";
 

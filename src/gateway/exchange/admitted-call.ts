@@ -1,8 +1,8 @@
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { JobOwner } from "../body-worker/job.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 

@@ -10,7 +10,7 @@ import type { KeyMode } from "../../store/store.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { ProviderResult } from "../../vendors/batches.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import type { BackgroundPlan } from "../turns/background-plan.ts";
+import type { BackgroundPlan } from "../turns/backgrounds.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
 /**

@@ -20,8 +20,8 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";
+import { comparedBytes, withoutRequestText } from "./describe-error.ts";
 import type { GuardedStream } from "./watchdog.ts";
-import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
 const none: readonly string[] = [];

@@ -5,7 +5,7 @@ import type { Claims } from "../../idempotency/claims.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { Accounts } from "../../ledger/accounts.ts";
 import type { AbandonAllowance } from "../../limits/abandon-allowance.ts";
-import type { AddressLimiter } from "../../limits/address-limiter.ts";
+import type { AddressLimiter } from "../../limits/address.ts";
 import type { BodyBudget } from "../../limits/body-budget.ts";
 import type { RateLimits } from "../../limits/bucket.ts";
 import type { ByteLimiter, InflateLimiter } from "../../limits/byte-limiter.ts";

@@ -14,10 +14,9 @@ import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
-import { countAtMost } from "./count-input.ts";
 import { countedNames } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
-import type { MeteredPricing } from "./pricing.ts";
+import { countAtMost, type MeteredPricing } from "./pricing.ts";
 
 export interface MeteredCallParts {
   readonly call: RoutedCall;

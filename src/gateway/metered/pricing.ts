@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -17,7 +18,13 @@ import { nothingExtra, requestExtras } from "../charge/requested-extras.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { withBody } from "../request/read-request.ts";
 import type { RoutedCall } from "../request/route.ts";
-import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
+import {
+  formatsToward,
+  isAboveInputs,
+  maxWrittenBytes,
+  pricesToward,
+  rejectOverWritten,
+} from "./destination.ts";
 
 /** The most that a metered request can use at any of its deployments. */
 export interface MeteredPricing {
@@ -158,4 +165,39 @@ function largerAmounts(one: Quantities = {}, other: Quantities = {}): Quantities
   const larger: Record<string, number> = { ...one };
   for (const [name, amount] of Object.entries(other)) larger[name] = Math.max(larger[name] ?? 0, amount);
   return larger;
+}
+
+interface CountedCall extends Pick<MeteredPricing, "request" | "demand"> {
+  readonly call: RoutedCall;
+  readonly route: MeteredRoute;
+}
+
+/** For input that is not counted exactly. */
+const usualBytesPerToken = 4;
+
+/**
+ * Counts the input of a request's bodies, or of parts of it. Token ids and input other than text count as estimated. A request
+ * that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
+ */
+export async function countInput(
+  { call, route, request, demand, usualInput }: CountedCall & Pick<MeteredPricing, "usualInput">,
+  bodies: () => readonly JsonObject[],
+): Promise<number> {
+  const { texts } = route;
+  if (texts === undefined) return 0;
+  const tokens = call.gateway.tokens.of(call.keyId);
+  if (!demand.canBeCounted) {
+    const hasMessages = Array.isArray(request.truncated["messages"]);
+    return hasMessages ? Math.max(usualInput, await tokens.request(request.bytes)) : usualInput;
+  }
+  if (request.bytes.length <= maxWrittenBytes) return tokens.text(bodies().flatMap((body) => texts(body)));
+  return Math.max(await tokens.request(request.bytes), Math.ceil(request.bytes.length / usualBytesPerToken));
+}
+
+/** Upper bound of a count of the whole request, for its hold. */
+export async function countAtMost({ call, route, request, demand }: CountedCall): Promise<number> {
+  const { texts } = route;
+  const isLong = request.bytes.length > maxWrittenBytes;
+  if (texts === undefined || !demand.canBeCounted || isLong) return demand.input;
+  return call.gateway.tokens.of(call.keyId).text([...texts(request.body)], true);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { recordContent } from "../exchange/content.ts";
@@ -21,9 +21,9 @@ import {
   readResponses,
   wholeOf,
 } from "./call-provider.ts";
-import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
+import { countInput } from "./pricing.ts";
 
 /** Calls a provider, charges for its response, and relays it. */
 export async function respondMetered(asking: HeldMeteredCall): Promise<Response> {

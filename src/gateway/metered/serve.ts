@@ -16,7 +16,7 @@ import type { ClientRequest } from "../request/client-request.ts";
 import { readRequest, withBody } from "../request/read-request.ts";
 import { findModel, rejectUnpriced } from "../request/request.ts";
 import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
-import { replay } from "../response/replay.ts";
+import { replay } from "../response/record-response.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";

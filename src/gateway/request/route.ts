@@ -6,7 +6,7 @@ import type { Replay } from "../exchange/claims.ts";
 import { requestParameters } from "../exchange/traced-facts.ts";
 import { rejectMisread } from "../references/foreign-fields.ts";
 import { type Continuation, continuationOf } from "../references/provider-id-owners.ts";
-import type { BackgroundRequest } from "../turns/background-plan.ts";
+import type { BackgroundRequest } from "../turns/backgrounds.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import type { ClientRequest } from "./client-request.ts";

@@ -1,8 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import { inParts } from "../body-worker/in-parts.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { inParts, largeBodyPacer } from "../body-worker/large-body.ts";
 import { bytesOf, type DirectController, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { sourceResponse } from "./client-stream.ts";

@@ -1,10 +1,12 @@
+import { assert } from "../../base/assert.ts";
 import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
+import { noUsage } from "../../base/usage/usage.ts";
+import { type FailedResponse, isBilled } from "../../dialects/errors/failure.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import { recordContent, recordUpstream } from "../exchange/content.ts";
 import { bodyResponse } from "./body-response.ts";
-import { chargeFailure } from "./charge-failure.ts";
 import { compactedWhole } from "./compacted-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "./headers.ts";
 import {
@@ -16,7 +18,7 @@ import {
 } from "./pending-response.ts";
 import { readProviderResponse } from "./provider-response.ts";
 import type { ProviderResponse } from "./read-response.ts";
-import { recordResponse } from "./record-response.ts";
+import { recordFailure, recordResponse } from "./record-response.ts";
 
 /**
  * Sends the client a non-streaming response, once its charge is durable. If there is no response, rejects with the
@@ -108,4 +110,32 @@ function wholeResponse(pending: PendingResponse, whole: ProviderResponse): Respo
 /** Headers for a provider that does not stream, and returned one body to a request for a stream. */
 function contentHeaders({ generation }: PendingResponse): Readonly<Record<string, string>> {
   return generation.stream ? streamHeaders : jsonHeaders;
+}
+
+/**
+ * Charges a failed response whose usage the provider reports, before the client gets the error. Rejects with the
+ * failure. A stream that the client has begun to read is charged by its pump instead.
+ */
+export async function chargeFailure(failing: FailingCall, error: unknown): Promise<never> {
+  if (isBilled(error)) await settleFailure(failing, error);
+  throw error;
+}
+
+type FailingCall = Pick<PendingResponse, "asking" | "meter">;
+
+async function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): Promise<unknown> {
+  const { attempt, generation } = asking;
+  const { exchange } = asking.call;
+  assert(attempt !== null, "a provider has failed without an attempt");
+  exchange.dropped = attempt.dropped;
+  meter.noteExtras(error.extras);
+  const evidence = {
+    // Tokens that it does not report are not charged: the failure may have come before them.
+    usage: error.usage ?? noUsage,
+    partialUsage: null,
+    produced: () => new ProducedOutput(),
+    requestBytes: generation.request.bytes,
+  };
+  const stored = await recordFailure(asking.call.gateway, exchange, error);
+  return meter.settle("failed", evidence, exchange.answeredWith(error.status), stored, error);
 }

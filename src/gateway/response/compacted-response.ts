@@ -18,7 +18,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 import type { StreamRelayer } from "./pending-response.ts";
 import type { ProviderResponse } from "./read-response.ts";
 

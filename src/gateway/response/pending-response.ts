@@ -11,7 +11,7 @@ import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt, Generation } from "../attempt/generation.ts";
 import type { GenerationCall } from "../attempt/provider-call.ts";
-import { isLargeBody } from "../body-worker/is-large.ts";
+import { isLargeBody } from "../body-worker/large-body.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { membersJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";

@@ -7,12 +7,16 @@ import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import { maxProviderResponseBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/generation.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
-import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
-import { joinShared } from "../body-worker/join-shared.ts";
+import { isLargeBody, joinShared, largeBodyBytes } from "../body-worker/large-body.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { PendingResponse } from "./pending-response.ts";
-import { responseJob } from "./provider-response-job.ts";
-import { type ProviderResponse, type ResponseForm, readResponseBytes, translated } from "./read-response.ts";
+import {
+  type ProviderResponse,
+  type ResponseForm,
+  readResponseBytes,
+  responseJob,
+  translated,
+} from "./read-response.ts";
 
 /** Milliseconds of each event-loop iteration. */
 const budgetMs = 2;

@@ -1,3 +1,4 @@
+import { shared } from "../../base/bytes.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { Passthrough } from "../../dialects/contract/provider-dialect.ts";
@@ -5,8 +6,11 @@ import { malformedResponse } from "../../dialects/errors/failure.ts";
 import { parseResponse } from "../../dialects/provider-response/outline.ts";
 import { writtenText } from "../../dialects/provider-response/produced.ts";
 import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
-import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import { clientDialect, type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import { translate, translationOfResponse } from "../../dialects/translation/translate.ts";
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
+import type { ResponseContext } from "../attempt/generation.ts";
+import type { Job } from "../body-worker/job.ts";
 
 /** A provider's non-streaming response in the client's form. */
 export interface ProviderResponse {
@@ -116,4 +120,46 @@ function isBlank(part: Json): boolean {
   if (!isObject(part)) return true;
   for (const name in part) if (part[name] !== null) return false;
   return true;
+}
+
+interface ResponseInput {
+  readonly bytes: Uint8Array;
+  readonly form: ResponseForm;
+  readonly context: ResponseContext;
+  /** The usage that the client is shown in place of what the provider has reported. */
+  readonly shown: Usage | null;
+}
+
+/** A `ProviderResponse` as data. */
+interface ResponseResult {
+  /** Null if the client gets the provider's own bytes. */
+  readonly body: Uint8Array | null;
+  readonly usage: ReportedUsage | null;
+  readonly produced: string;
+  readonly issued: readonly string[];
+  readonly extras: ReportedExtras | null;
+}
+
+/** Reads a provider's non-streaming response, and translates it if the client speaks another dialect. */
+export const responseJob: Job<ResponseInput, ResponseResult> = { name: "answer", run: readAnswer };
+
+function readAnswer({ bytes, form, context, shown }: ResponseInput): ResponseResult {
+  const read = readResponseBytes(bytes, form, { reread: () => translationFor(context) });
+  const whole = shown === null ? read : (read.showing?.(shown) ?? read);
+  const { body, usage, issued, extras } = whole;
+  return {
+    body: typeof body === "string" ? shared(Buffer.from(body)) : null,
+    usage,
+    produced: whole.produced(),
+    issued,
+    extras,
+  };
+}
+
+function translationFor({ client, toward, toolMapping, ...context }: ResponseContext): Translation {
+  const source = { ...context.source, dialect: clientDialect(client) };
+  const target = { ...context.target, dialect: providerDialect(toward) };
+  return toolMapping === null
+    ? translate(source, target)
+    : translationOfResponse(source, target, toolMapping, []);
 }

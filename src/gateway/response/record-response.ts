@@ -4,11 +4,14 @@ import { renderError } from "../../dialects/errors/envelope.ts";
 import type { Claim, Claims } from "../../idempotency/claims.ts";
 import { wasNotKept } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
+import type { Replay } from "../exchange/claims.ts";
 import { bytesOf, type LineOfBatch, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { bodyPieces } from "../turns/turn-body.ts";
+import { bodyResponse } from "./body-response.ts";
+import { commonHeaders } from "./headers.ts";
 
 /**
  * What settling stores of a non-streaming response, for a retry with its idempotency key; null if the exchange has ended meanwhile.
@@ -85,4 +88,14 @@ async function recordResult(
 /** What a result is encrypted as. */
 export function nameOfResult({ batchId, no }: LineOfBatch): string {
   return `${batchId} ${no}`;
+}
+
+/** The stored bytes again; nothing is charged. */
+export function replay(exchange: Exchange, claimed: Replay): Response {
+  exchange.isReplay = true;
+  // It was recorded when it was first sent.
+  exchange.taken.content = null;
+  const { body, status, headers: stored } = claimed.response;
+  const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
+  return bodyResponse(exchange, [body], { status, headers });
 }

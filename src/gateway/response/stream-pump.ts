@@ -2,7 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { giveBackClaims, unlockConversation } from "../exchange/claims.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { publicErrorOf } from "../exchange/describe-error.ts";

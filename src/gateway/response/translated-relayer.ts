@@ -5,7 +5,7 @@ import type { StreamMeter } from "../../dialects/provider-response/stream-meter.
 import { largeEventBytes, type ParsedEvent } from "../../dialects/sse/event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import type { StreamRelayer } from "./pending-response.ts";
 
 /** Translates a provider's stream to the client's dialect, event by event. */

@@ -6,7 +6,7 @@ import { authenticate } from "../admission/admit.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { freeOfCharge, readingCodes, type ServedOperation } from "../exchange/served-operation.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 
 const { route, errorFormat, operation } = clientDialect(storedDialect);
 

@@ -10,7 +10,7 @@ import { findModel, rejectUnpriced } from "../request/request.ts";
 import { permitted } from "../request/route.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { streamHeaders } from "../response/pending-response.ts";
-import { storedDialect } from "../turns/stored-dialect.ts";
+import { storedDialect } from "../turns/storage-settings.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is called, so

@@ -139,3 +139,17 @@ function tooMany(max: number): GatewayError {
   const message = `This key has ${max} background responses, which is its limit. Wait for one to end, or cancel one.`;
   return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });
 }
+
+/** Identifies a background response. */
+export interface BackgroundPlan {
+  /** The response's id, which its client gets before a provider responds. */
+  readonly id: string;
+  /** The client reads its events, now or later. */
+  readonly isStreamed: boolean;
+}
+
+/** A request for one. */
+export interface BackgroundRequest extends BackgroundPlan {
+  /** The body as the client sent it. */
+  readonly sent: Uint8Array;
+}

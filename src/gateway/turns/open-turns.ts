@@ -1,7 +1,7 @@
 import { isConversationId } from "../../base/id.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { StoredTurn } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { readConversation } from "./conversation-body.ts";
 import { type KeptTurn, readTurn, splitContent, type Turn } from "./turn-body.ts";
 

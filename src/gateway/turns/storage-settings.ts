@@ -17,3 +17,9 @@ export function keepsConversations(settings: Settings): boolean {
 export function conversationBytes({ server, retention }: Settings): number {
   return Math.min(server.maxBodyBytes, maxConversationBytes, retention.responseBytesPerKey);
 }
+
+/**
+ * The dialect whose clients continue a response by its id. Stored responses, conversations, compaction, responses in the background
+ * and sockets are parts of its API.
+ */
+export const storedDialect = "responses";

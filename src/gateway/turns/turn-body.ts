@@ -7,7 +7,7 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { identifiedInput } from "./item-ids.ts";
 
 /** The stored parts of a turn. */

@@ -1,7 +1,6 @@
 import { newId } from "../../base/id.ts";
 import type { Recording, ResponsePart } from "../../store/store.ts";
-import { inParts } from "../body-worker/in-parts.ts";
-import { largeBodyPacer } from "../body-worker/is-large.ts";
+import { inParts, largeBodyPacer } from "../body-worker/large-body.ts";
 
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;

@@ -1,7 +1,7 @@
 import type { Json } from "../../base/json.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import { largeBodyPacer } from "../../gateway/body-worker/is-large.ts";
+import { largeBodyPacer } from "../../gateway/body-worker/large-body.ts";
 import type {
   ClientCall,
   DirectController,

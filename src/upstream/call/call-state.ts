@@ -1,3 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
+import type { DeadlineTimer } from "./call-deadlines.ts";
+
 /**
  * The state of an upstream call:
  *
@@ -35,3 +38,11 @@ export type CallState =
   | "complete"
   /** Ended early, by the provider, the client or a deadline. What is queued can still be read. */
   | "failed";
+
+/** Dependencies that all calls of an upstream share. */
+export interface CallContext {
+  readonly clock: Clock;
+  readonly timer: DeadlineTimer;
+  /** How long a stream's first frame can take before the stream is returned without it; 0: any time. */
+  readonly heartbeatMs: number;
+}

@@ -7,10 +7,9 @@ import { type Failure, invalidResponse } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../selection/directory.ts";
 import type { Deployment, OpenedCall, Plan, ReceivedBytes } from "../upstream.ts";
-import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
 import { failureBeforeResponse, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
-import type { CallState } from "./call-state.ts";
+import type { CallContext, CallState } from "./call-state.ts";
 import {
   inspectBody,
   inspectHead,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import type { Environment } from "../../base/system/environment.ts";
-import { isLoopback } from "../../wire/proxy.ts";
+import { isLoopback } from "../../wire/local-address.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import {

@@ -1,6 +1,6 @@
 import { readErrorBody } from "../../dialects/errors/error-body.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import { isLoopback } from "../../wire/proxy.ts";
+import { isLoopback } from "../../wire/local-address.ts";
 import { droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { type KeyScheme, keySchemes } from "../credentials/credential.ts";
 import { overHttp } from "../http/http-provider.ts";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { isPrivateAddress } from "../../wire/private-address.ts";
+import { isPrivateAddress } from "../../wire/local-address.ts";
 import { type ModelDescription, type ModelDetails, tokensIn, type VendorModel } from "../model-list.ts";
 import type { ProviderSettings } from "../provider.ts";
 

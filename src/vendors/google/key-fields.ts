@@ -1,4 +1,4 @@
-import { isLoopback } from "../../wire/proxy.ts";
+import { isLoopback } from "../../wire/local-address.ts";
 
 /** The scope of every token. */
 export const tokenScope = "https://www.googleapis.com/auth/cloud-platform";

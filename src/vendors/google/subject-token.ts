@@ -2,7 +2,7 @@ import { systemClock } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { nonEmpty, objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
-import { isLoopback } from "../../wire/proxy.ts";
+import { isLoopback } from "../../wire/local-address.ts";
 import { issueByChain, regionByMetadata } from "../aws/chain.ts";
 import { RequestSigner } from "../aws/signature.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";

@@ -3,7 +3,7 @@ import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
-import { isBehindProxy } from "../../wire/proxy.ts";
+import { isBehindProxy } from "../../wire/local-address.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import {
   type Credential,

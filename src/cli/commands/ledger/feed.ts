@@ -3,7 +3,7 @@ import type { FeedEntryView, FeedView, PushView, VerifyView } from "../../../adm
 import { iso } from "../../../admin/moments.ts";
 import { nanoFromExact } from "../../../base/money/money.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { cursorPattern } from "../../../feed/cursor.ts";
+import { cursorPattern } from "../../../feed/entry-document.ts";
 import { atLeastZero, pageSize, since } from "../../arguments.ts";
 import { commandGroup, option, requiredOption } from "../../help.ts";
 import { operation } from "../../operations/operation-command.ts";

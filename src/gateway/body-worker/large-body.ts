@@ -1,6 +1,50 @@
 import { lengthOf, releaseBytes, sharedBytes } from "../../base/bytes.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
+import { hasMoreValues } from "../../dialects/json/json-bytes.ts";
+import type { TruncatedJson } from "../../dialects/json/parse-body.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
-import { largeBodyBytes, largeBodyPacer } from "./is-large.ts";
+
+/** JSON of this size takes long to parse, with any contents. */
+export const largeBodyBytes = 1024 * 1024;
+
+/** Smaller bodies are processed in a few milliseconds, with any contents. */
+const smallBytes = 64 * 1024;
+
+/** More items and members take long to process, however few bytes they have. */
+const manyValues = 10_000;
+
+/** Whether processing a body would block the event loop because of its size or its structure. */
+export function isLargeBody(bytes: Uint8Array): boolean {
+  return bytes.length >= largeBodyBytes || hasManyValues(bytes, null);
+}
+
+/** Whether the structure makes a body large. `scanned` if its values have been counted already. */
+export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
+  return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
+}
+
+/** Paces work on large bodies on the event loop: copying one takes milliseconds. */
+export const largeBodyPacer = new LoopPacer();
+
+/** Copies pieces into parts of one size. Returns the rest after the last full one. */
+export function* inParts(pieces: Iterable<Uint8Array>, partBytes: number): Generator<Uint8Array, Uint8Array> {
+  let rest: Uint8Array[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const isWhole = at === 0 && bytes + piece.length < partBytes;
+      const taken = isWhole ? piece : piece.subarray(at, at + partBytes - bytes);
+      rest.push(taken);
+      bytes += taken.length;
+      at += taken.length;
+      if (bytes < partBytes) continue;
+      yield Buffer.concat(rest);
+      rest = [];
+      bytes = 0;
+    }
+  }
+  return Buffer.concat(rest);
+}
 
 /** Bytes to copy per event-loop iteration, which takes two milliseconds. */
 const maxCopiedBytes = 4 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { devNull } from "node:os";
+import { limitSocketBuffer } from "../base/system/socket-buffers.ts";
 import { loadSystemLibrary } from "../base/system/system-library.ts";
 
 const signatures = { dup2: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
@@ -25,7 +26,7 @@ export function unlisten(port: number): boolean {
 }
 
 /** The descriptors of this process. Another process may listen at the same port. */
-export function socketsListeningAt(port: number): number[] {
+function socketsListeningAt(port: number): number[] {
   const found = new Set(["tcp", "tcp6"].flatMap((family) => inodesListeningAt(port, family)));
   return orElse(() => readdirSync("/proc/self/fd"), []).flatMap((name) => {
     const inode = /^socket:\[(\d+)\]$/.exec(orElse(() => readlinkSync(`/proc/self/fd/${name}`), ""))?.[1];
@@ -51,4 +52,18 @@ function orElse<Value>(read: () => Value, otherwise: Value): Value {
   } catch {
     return otherwise;
   }
+}
+
+const sendBufferBytes = 128 * 1024;
+
+/**
+ * Limits the kernel's send buffer for a client that does not read. By default it grows to 4 MB for each connection, and
+ * all of that has been read from the provider before the gateway learns that the client is slow. Connections inherit
+ * the limit from the listening socket, which Bun does not expose. False if the system does not allow it.
+ */
+export function limitSendBuffers(port: number): boolean {
+  const results = socketsListeningAt(port).map((descriptor) =>
+    limitSocketBuffer(descriptor, "send", sendBufferBytes),
+  );
+  return results.length > 0 && results.every(Boolean);
 }
