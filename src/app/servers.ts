@@ -1,7 +1,7 @@
 import type { Admin } from "../admin/create.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
-import { pageRoutes } from "../http/dashboard.ts";
-import { createEdge } from "../http/edge.ts";
+import { mountPages } from "../http/dashboard.ts";
+import { createEdge, type RouteMount } from "../http/edge.ts";
 import { listen, listenForAdmin } from "../http/listen.ts";
 import type { Log } from "../observe/log.ts";
 
@@ -25,8 +25,8 @@ export async function openServers(
   opened: AsyncDisposableStack,
 ): Promise<Servers> {
   const { settings } = gateway.configured;
-  const forMembers = [admin.mountForMembers, () => pageRoutes("/usage")];
-  const forAll = [...forMembers, admin.mount, () => pageRoutes("/admin")];
+  const forMembers: readonly RouteMount[] = [admin.mountForMembers, (app) => mountPages(app, "/usage")];
+  const forAll: readonly RouteMount[] = [...forMembers, admin.mount, (app) => mountPages(app, "/admin")];
   const ownAddress = settings.admin.listen;
   const server = await listen(
     createEdge(gateway, log, ownAddress === null ? forAll : forMembers),

@@ -1,15 +1,13 @@
-import { Elysia } from "elysia";
+import type { Elysia } from "elysia";
 import { GatewayError } from "../base/errors.ts";
 import { pathOf } from "../base/requests/request-path.ts";
 import { type PageBase, pageResponse } from "../dashboard/serve.ts";
 import { plainError } from "./plain.ts";
 
 /** The dashboard's page and files, or the key member's. The page fetches everything it shows from the admin API. */
-export function pageRoutes(base: PageBase): Elysia {
-  const app = new Elysia();
+export function mountPages(app: Elysia, base: PageBase): void {
   app.get(base, ({ request }) => pageResponse(request, pathOf(request), base));
   app.get(`${base}/*`, ({ request }) => pageOrFile(request, base));
-  return app;
 }
 
 /** A program that misspells a path of the admin API must not get the page as its response. */

@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from "elysia";
+import { Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -30,8 +30,8 @@ import { addressOn, HttpCall, lastIfDraining, maxIdleSeconds, peerOf, respond } 
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { documentLimit, guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
-/** Routes that another module adds, such as the admin API. */
-export type RouteMount = (connections: Connections) => AnyElysia;
+/** Adds the routes of a module, such as the admin API. */
+export type RouteMount = (app: Elysia, connections: Connections) => void;
 
 /** Information about a request's connection for mounted routes, and actions on it. */
 interface Connections {
@@ -139,7 +139,7 @@ export function createEdge(
     }),
     keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
   };
-  for (const mount of mounted) app.use(mount(connections));
+  for (const mount of mounted) mount(app, connections);
   app.all("/*", ({ request }) => unrouted(request, side), { parse: "none" });
   return app;
 }

@@ -1,5 +1,4 @@
 import { expect, spyOn, test } from "bun:test";
-import { Elysia } from "elysia";
 import { edgeWith } from "../support/edge.ts";
 
 /** Bun's longest. */
@@ -7,11 +6,12 @@ const maxIdleSeconds = 255;
 
 test("a mounted route can let its request take longer than connections may be idle", async () => {
   const edge = edgeWith([
-    ({ keepWaiting }) =>
-      new Elysia().get("/slow", ({ request }) => {
+    (app, { keepWaiting }) => {
+      app.get("/slow", ({ request }) => {
         keepWaiting(request);
         return "done";
-      }),
+      });
+    },
   ]);
   edge.listen({ port: 0, hostname: "127.0.0.1" });
   const { server } = edge;

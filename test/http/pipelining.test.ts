@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { adminRoutes } from "../../src/admin/api/admin.ts";
 import { adminBase } from "../../src/base/requests/admin-base.ts";
 import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
-import { pageRoutes } from "../../src/http/dashboard.ts";
+import { mountPages } from "../../src/http/dashboard.ts";
 import { createEdge } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -24,7 +24,7 @@ const gateway = {
 const log = { error: () => undefined } as unknown as Log;
 const edge = createEdge(gateway, log, [
   adminRoutes({} as Parameters<typeof adminRoutes>[0]),
-  () => pageRoutes("/admin"),
+  (app) => mountPages(app, "/admin"),
 ]);
 let url: string;
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { DirectController } from "../../src/gateway/exchange/client-call.ts";
 import { limitSendBuffers } from "../../src/http/listening-sockets.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const mebibyte = 1024 * 1024;
 const isLinux = process.platform === "linux";
@@ -40,3 +41,17 @@ test.skipIf(!isLinux)(
 test("a port where nothing listens has no send buffers to limit", () => {
   expect(limitSendBuffers(1)).toBe(false);
 });
+
+test.skipIf(!isLinux)(
+  "a socket file whose name reads as the port is not taken for the listener",
+  async () => {
+    const [high, low] = Buffer.from("zz");
+    const port = (high ?? 0) * 256 + (low ?? 0);
+    const before = process.cwd();
+    process.chdir(newFolder());
+    const server = Bun.listen({ unix: "zz.sock", socket: { data: () => {} } });
+    expect(limitSendBuffers(port)).toBe(false);
+    server.stop(true);
+    process.chdir(before);
+  },
+);

@@ -1,19 +1,19 @@
 import type { Elysia } from "elysia";
 import { adminRoutes, memberRoutes } from "../../src/admin/api/admin.ts";
 import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
-import { pageRoutes } from "../../src/http/dashboard.ts";
+import { mountPages } from "../../src/http/dashboard.ts";
 import { createEdge, type RouteMount } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 
 /** What the public listener serves in addition to the interface if the admin API has its own listener. */
 export const mountedForHolders: readonly RouteMount[] = [
   memberRoutes({} as Parameters<typeof memberRoutes>[0]),
-  () => pageRoutes("/usage"),
+  (app) => mountPages(app, "/usage"),
 ];
 
 export const mountedForAll: readonly RouteMount[] = [
   adminRoutes({} as Parameters<typeof adminRoutes>[0]),
-  () => pageRoutes("/admin"),
+  (app) => mountPages(app, "/admin"),
   ...mountedForHolders,
 ];
 

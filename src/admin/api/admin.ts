@@ -1,4 +1,4 @@
-import { Elysia } from "elysia";
+import type { Elysia } from "elysia";
 import { once } from "../../base/once.ts";
 import { adminBase } from "../../base/requests/admin-base.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
@@ -23,13 +23,12 @@ import { operationsOf } from "./operations.ts";
 /** The base path of the self-service page: for members who signed in, and for those who present a key instead. */
 export const memberBase = "/usage/api/v1";
 
-/** Called by the HTTP server, which knows where a request comes from. */
-export type AdminMount = (connections: Connections) => Elysia;
+/** Adds routes. Called by the HTTP server, which knows where a request comes from. */
+export type AdminMount = (app: Elysia, connections: Connections) => void;
 
 /** Routes for members, wherever they come from: their own data, their sign-in, and `sluice login`. */
 export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
-  return (connections) => {
-    const app = new Elysia();
+  return (app, connections) => {
     const deps = { ...unmounted, ...connections };
     for (const route of operationsOf(deps)) {
       if (!isForMembers(route)) continue;
@@ -44,13 +43,11 @@ export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
       ({ request }) => refusalResponse(request.method === "GET" ? unknownPath(request) : keysOnlyRead),
       { parse: "none" },
     );
-    return app;
   };
 }
 
 export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
-  return (connections) => {
-    const app = new Elysia();
+  return (app, connections) => {
     const deps = { ...unmounted, ...connections };
     const routes = operationsOf(deps);
     for (const route of routes) mountRoute(app, adminBase, deps, route);
@@ -67,7 +64,6 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
     app.all(`${adminBase}/*`, ({ request }) => refusalResponse(unknownPath(request)), {
       parse: "none",
     });
-    return app;
   };
 }
 

@@ -1,6 +1,5 @@
 import { closeSync, constants, fchmodSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -26,7 +25,7 @@ export function showSecrets(
     return;
   }
   const file = join(settings.server.data, fileName);
-  appendSecret(file, `${stripVTControlCharacters(text).trimEnd()}\n\n`);
+  appendSecret(file, `${Bun.stripANSI(text).trimEnd()}\n\n`);
   const name = what === "admin_token" ? "the dashboard's token is" : "the first keys are";
   terminal.print(
     json ? JSON.stringify({ [`${what}_file`]: file }) : `${name} in ${file}; read it, then delete it`,

@@ -1,21 +1,25 @@
 import { msPerDay } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { once } from "../../base/once.ts";
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf, objectsOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { readDefaultError } from "../http/default-error.ts";
 import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 
-/** Google's daily quotas are renewed at midnight in California. */
-const clock = new Intl.DateTimeFormat("en-US", {
-  timeZone: "America/Los_Angeles",
-  hourCycle: "h23",
-  hour: "numeric",
-  minute: "numeric",
-  second: "numeric",
-});
+/** Google's daily quotas are renewed at midnight in California. Made when first needed: that takes 10 ms. */
+const clock = once(
+  () =>
+    new Intl.DateTimeFormat("en-US", {
+      timeZone: "America/Los_Angeles",
+      hourCycle: "h23",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    }),
+);
 
 function untilMidnightMs(nowMs: number): number {
-  const parts = clock.formatToParts(nowMs);
+  const parts = clock().formatToParts(nowMs);
   const figure = (type: string) => Number(parts.find((part) => part.type === type)?.value ?? 0);
   return msPerDay - ((figure("hour") * 60 + figure("minute")) * 60 + figure("second")) * 1000;
 }

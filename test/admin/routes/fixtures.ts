@@ -47,10 +47,12 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const deps = await makeDeps(dir, store, clock, adminSettings);
   const keptWaiting: string[] = [];
   const connections = connectionsOf(({ url }) => keptWaiting.push(new URL(url).pathname));
+  const app = new Elysia();
+  for (const mount of [adminRoutes(deps), memberRoutes(deps)]) mount(app, connections);
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: new Elysia().use(adminRoutes(deps)(connections)).use(memberRoutes(deps)(connections)).fetch,
+    fetch: app.fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
