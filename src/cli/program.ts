@@ -49,44 +49,44 @@ import { type CommandMaker, commandGroup, helpStyle, SluiceCommand } from "./hel
 import { plain } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** In the order of the help. */
-const commands: readonly CommandMaker[] = [
-  serveCommand,
-  keysCommands,
-  connectCommand,
-  loginCommand,
-  tokenCommand,
-  logoutCommand,
-  accountsCommands,
-  capsCommands,
-  usageCommand,
-  statementCommand,
-  reconcileCommand,
-  commandGroup("requests", "List requests, and show why one ended as it did", [
+/** By name, in the order of the help. */
+const commands: Readonly<Record<string, CommandMaker>> = {
+  serve: serveCommand,
+  keys: keysCommands,
+  connect: connectCommand,
+  login: loginCommand,
+  token: tokenCommand,
+  logout: logoutCommand,
+  accounts: accountsCommands,
+  caps: capsCommands,
+  usage: usageCommand,
+  statement: statementCommand,
+  reconcile: reconcileCommand,
+  requests: commandGroup("requests", "List requests, and show why one ended as it did", [
     requestsListCommand,
     requestsShowCommand,
     requestsExportCommand,
   ]),
-  commandGroup("content", "Delete recorded content, or encrypt it with another key", [
+  content: commandGroup("content", "Delete recorded content, or encrypt it with another key", [
     contentDeleteCommand,
     contentRekeyCommand,
   ]),
-  responsesCommands,
-  batchesCommands,
-  filesCommands,
-  commandGroup("models", "List models, test their providers, and update prices", [
+  responses: responsesCommands,
+  batches: batchesCommands,
+  files: filesCommands,
+  models: commandGroup("models", "List models, test their providers, and update prices", [
     modelsListCommand,
     modelsCheckCommand,
     modelsDiscoverCommand,
     modelsImportCommand,
     modelsUpdateCommand,
   ]),
-  commandGroup("ledger", "Verify, export or follow the ledger", [
+  ledger: commandGroup("ledger", "Verify, export or follow the ledger", [
     ledgerAuditCommand,
     ledgerExportCommand,
     ledgerFeedCommands,
   ]),
-  commandGroup("config", "Write, check, compare and reload the configuration", [
+  config: commandGroup("config", "Write, check, compare and reload the configuration", [
     configInitCommand,
     configCheckCommand,
     configDiffCommand,
@@ -95,14 +95,14 @@ const commands: readonly CommandMaker[] = [
     configSchemaCommand,
     configImportCommands,
   ]),
-  gatewaysCommands,
-  adminTokensCommands,
-  sessionsCommands,
-  signInsCommands,
-  auditLogCommand,
-  backupCommand,
-  restoreCommand,
-  commandGroup("store", "Check the database, and move the data to another folder, database or build", [
+  gateways: gatewaysCommands,
+  "admin-tokens": adminTokensCommands,
+  sessions: sessionsCommands,
+  "sign-ins": signInsCommands,
+  "audit-log": auditLogCommand,
+  backup: backupCommand,
+  restore: restoreCommand,
+  store: commandGroup("store", "Check the database, and move the data to another folder, database or build", [
     storeCheckCommand,
     storeCopyCommand,
     storeExportCommand,
@@ -110,23 +110,24 @@ const commands: readonly CommandMaker[] = [
     storeReopenCommand,
     storeSizeCommand,
   ]),
-  nodesCommand,
-  healthCommand,
-  doctorCommand,
-  statusCommand,
-  commandGroup("alerts", "Acknowledge alerts, and test the webhook that receives them", [
+  nodes: nodesCommand,
+  health: healthCommand,
+  doctor: doctorCommand,
+  status: statusCommand,
+  alerts: commandGroup("alerts", "Acknowledge alerts, and test the webhook that receives them", [
     alertsAcknowledgeCommand,
     alertsTestCommand,
   ]),
-  completionCommand,
-  versionCommand,
-];
+  completion: completionCommand,
+  version: versionCommand,
+};
 
 /**
  * The whole command line. These files are light: each command imports what it needs when it runs, so that `serve`
  * and `--help` start fast. With `json`, a misuse is not printed here but reported by `run`, as JSON.
+ * A command line that starts with `word` needs only that command, and to make all takes 20 ms.
  */
-export function buildProgram(terminal: Terminal, json = false): Command {
+export function buildProgram(terminal: Terminal, json = false, word = ""): Command {
   const program = new SluiceCommand("sluice")
     .description("A self-hosted gateway for LLM providers.")
     .helpOption("-h, --help", "show this help")
@@ -151,10 +152,16 @@ export function buildProgram(terminal: Terminal, json = false): Command {
       ["sluice keys create --mode credit --credit 5", "a key with 5 credits"],
       ["sluice usage --by model --since 30d", "usage and cost by model"],
     );
-  for (const make of commands) program.addCommand(make(terminal));
+  for (const make of makersFor(word)) program.addCommand(make(terminal));
   inheritSettings(program);
   if (!json) pointToHelp(program);
   return program;
+}
+
+/** Help and completion show all commands, and an unknown one is compared with all. */
+function makersFor(word: string): readonly CommandMaker[] {
+  const make = word === "completion" || !Object.hasOwn(commands, word) ? undefined : commands[word];
+  return make === undefined ? Object.values(commands) : [make];
 }
 
 /** Commander passes settings only to commands it creates itself; ours are created in their own files. */

@@ -20,7 +20,7 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
   try {
     const { words, gateway } = takeGateway(argv);
     terminal = { ...terminal, gateway };
-    const program = buildProgram(terminal, json);
+    const program = buildProgram(terminal, json, words[0]);
     program.hook("preAction", (_, command) => {
       rejectRemote(command, gateway, terminal);
       if (isRemoteCapable(command)) called = gateway ?? gatewayInUse(terminal, command.opts<DataOptions>());

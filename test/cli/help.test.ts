@@ -28,6 +28,14 @@ test("the help of every command reads as it is written down", async () => {
   expect(text).toBe(readFileSync(golden, "utf8"));
 });
 
+test("a command line makes the command that it starts with, and completion makes all", () => {
+  const all = buildProgram({} as Terminal).commands.map((command) => command.name());
+  for (const word of all) {
+    const made = buildProgram({} as Terminal, false, word).commands.map((command) => command.name());
+    expect(made).toEqual(word === "completion" ? all : [word]);
+  }
+});
+
 test("an option that takes one of several values shows them all", () => {
   const walk = (command: ReturnType<typeof buildProgram>): void => {
     for (const { flags, description, argChoices = [] } of command.options)
