@@ -163,7 +163,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         await guard.sessions.endAll();
       }
       await followSignIns(deps, settings.admin);
-      if (!settings.isDemo) await endTrialKeys(deps);
+      const ended = settings.isDemo ? 0 : await endTrialKeys(deps);
+      if (ended > 0) log.warn({ keys: ended }, trialEndedByReload);
       return metrics.moveTo(settings.admin.metricsListen);
     },
     close: async () => {
@@ -173,6 +174,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
   };
 }
+
+const trialEndedByReload =
+  "real providers are served now, so the keys of the demo no longer work: create others with `sluice keys create`";
 
 const suspendedAtStart =
   "suspended keys whose owners can no longer sign in with this configuration; they are restored when it is corrected";

@@ -124,7 +124,15 @@ describe("the keys and the token of a trial", () => {
       expect(await call(sluice, own.key, "m", "")).toBe(200);
       const revoked = await sluice.cliJson<{ detail: string }[]>("audit-log", "--search", "key.revoke");
       expect(revoked.map(({ detail }) => detail)).toEqual(["the trial has ended", "the trial has ended"]);
-      if (applyTo === "start") expect(await health(sluice, token)).toBe(401);
+      if (applyTo === "reload") {
+        await sluice.told("the keys of the demo no longer work");
+        expect(await health(sluice, token)).toBe(200);
+        await sluice.cliJson("backup", join(sluice.folder, "copy.db"));
+        await sluice.cliJson("restore", join(sluice.folder, "copy.db"), "--yes");
+      }
+      expect(await health(sluice, token)).toBe(401);
+      const shown = readFileSync(secretsFile(sluice), "utf8").match(/slua_\w{32}/g) ?? [];
+      expect(await health(sluice, shown.at(-1) ?? "")).toBe(200);
     }
   });
 });

@@ -12,7 +12,7 @@ import { withFolder } from "../open-store.ts";
 import { greet } from "../operations/socket.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { servedAddress, servedPid, writeFilesForCommands } from "./files-for-commands.ts";
-import { startWithKeys } from "./start.ts";
+import { showAdminToken, startWithKeys } from "./start.ts";
 
 const pollEveryMs = 1_000;
 const startAgainEveryMs = 1_000;
@@ -45,6 +45,7 @@ export class Service {
   readonly settings: Settings;
   readonly #configOnDisk: ConfigOnDisk;
   readonly #terminal: Terminal;
+  readonly #json: boolean;
   /** Null while a backup is restored. */
   #running: RunningGateway | null;
   #current: Settings;
@@ -55,7 +56,7 @@ export class Service {
   readonly #collecting: Timer;
 
   constructor(
-    { configOnDisk, terminal }: ServiceOptions,
+    { configOnDisk, json, terminal }: ServiceOptions,
     running: RunningGateway,
     folder: FolderMaintenance | null,
   ) {
@@ -63,6 +64,7 @@ export class Service {
     this.settings = running.gateway.configured.settings;
     this.#configOnDisk = configOnDisk;
     this.#terminal = terminal;
+    this.#json = json;
     this.#running = running;
     this.#current = this.settings;
     this.#looking = folder === null ? null : setInterval(() => this.#look(folder), pollEveryMs);
@@ -153,7 +155,10 @@ export class Service {
     while (!this.#isStopping) {
       try {
         const settings = { ...this.#current, server: { ...this.#current.server, port } };
-        return await startGateway({ settings, configOnDisk: this.#configOnDisk });
+        const running = await startGateway({ settings, configOnDisk: this.#configOnDisk });
+        // The restored data may have no token, or one of a trial.
+        showAdminToken(running, { settings, json: this.#json, terminal: this.#terminal });
+        return running;
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;

@@ -35,19 +35,12 @@ export async function startWithKeys(
   setTimeout(() => running.gateway.tokens.load(), tokenizerDelayMs).unref();
   const firstKeys = await createKeys(running, settings);
   const output = { settings, json, terminal };
-  const adminUrl = reachable(running.adminUrl);
   if (running.trialEnded && !json) terminal.print(trialEndedText);
   if (firstKeys.issued.length > 0) {
     showSecrets("first_keys", keysText(firstKeys, reachable(running.url), output), output);
   }
-  if (running.generatedAdminToken !== null) {
-    showSecrets(
-      "admin_token",
-      adminTokenText(running.generatedAdminToken, adminUrl, json, terminal.style),
-      output,
-    );
-  } else if (!json) {
-    terminal.print(`the dashboard is at ${adminUrl}/admin`);
+  if (!showAdminToken(running, output) && !json) {
+    terminal.print(`the dashboard is at ${reachable(running.adminUrl)}/admin`);
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
   if (!printProblem(running, json, terminal) && settings.store === null && !json) {
@@ -100,7 +93,17 @@ function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal
 const trialEndedText =
   "real providers are served now: the keys and the admin token of the trial are turned off";
 
-/** Shows the token generated at the first start. Only its hash is stored, so it is never shown again. */
+/** Shows a token that was generated at this start. Only its hash is stored, so it is never shown again. False if there is none. */
+export function showAdminToken(
+  { generatedAdminToken: token, adminUrl }: RunningGateway,
+  output: SecretOutput,
+): boolean {
+  if (token === null) return false;
+  const { json, terminal } = output;
+  showSecrets("admin_token", adminTokenText(token, reachable(adminUrl), json, terminal.style), output);
+  return true;
+}
+
 function adminTokenText(token: string, url: string, json: boolean, style: Style): string {
   if (json) return JSON.stringify({ admin_token: token });
   return [
