@@ -274,7 +274,7 @@ function notFound(request: Request, served: readonly Route[]): Response {
   const hint =
     meant === null
       ? ` ${format.served ?? ""}`.trimEnd()
-      : ` Did you mean ${meant}? OpenAI clients need a base URL that ends in /v1; Anthropic clients use it without /v1.`;
+      : ` Did you mean ${meant}? OpenAI clients need a base URL that ends in /v1; Anthropic and Google clients use it without /v1.`;
   const message = `Unknown path ${request.method} ${path.slice(0, 200)}.${hint}`;
   return plainError(path, new GatewayError("not_found", message), {}, format);
 }

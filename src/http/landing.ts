@@ -29,8 +29,8 @@ const page = (dashboardRow: string) => `<!doctype html>
 <h1>Sluice</h1>
 <p>Sluice is running.</p>
 <table>
-<tr><td><code>/v1</code></td><td>Base URL for OpenAI clients with a credit key. Anthropic clients use it without <code>/v1</code>.</td></tr>
-<tr><td><code>/token/v1</code></td><td>Base URL for OpenAI clients with a token-budget key. Anthropic clients use <code>/token</code>.</td></tr>
+<tr><td><code>/v1</code></td><td>Base URL for OpenAI clients with a credit key. Anthropic and Google clients use it without <code>/v1</code>.</td></tr>
+<tr><td><code>/token/v1</code></td><td>Base URL for OpenAI clients with a token-budget key. Anthropic and Google clients use <code>/token</code>.</td></tr>
 <tr><td><a href="/v1/models"><code>/v1/models</code></a></td><td>The public model catalog.</td></tr>
 <tr><td><a href="/openapi.json"><code>/openapi.json</code></a></td><td>The API as OpenAPI.</td></tr>
 <tr><td><a href="/usage"><code>/usage</code></a></td><td>Usage and remaining balance of your key.</td></tr>

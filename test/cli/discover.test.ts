@@ -185,8 +185,9 @@ describe("models discover", () => {
     const config = `${header}[providers.local] # vLLM\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"`;
     const at = place(config);
     chmodSync(at.file, 0o640);
-    const { code, stderr } = await sluice(at, "models", "discover", "--write");
+    const { code, stderr, stdout } = await sluice(at, "models", "discover", "--write");
     expect([code, stderr]).toEqual([0, expect.stringContaining("2 models added to")]);
+    expect(stdout).toMatch(/llama-5 +priced +free +free/);
     const written = readFileSync(at.file, "utf8");
     expect(written).toStartWith(
       `${config}\n\n[[models]]\nid = "llama-5"\nprovider = "local"\ncontext_window = 32768\nfree = true\ntimeouts = { request = "1h" }\n`,

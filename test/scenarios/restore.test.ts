@@ -65,6 +65,16 @@ test("a file that is no backup is refused, and the gateway goes on undisturbed",
   expect((await sluice.request("/v1/chat/completions", { key, body: ask })).status).toBe(200);
 });
 
+test("a restore asks only for a backup that is there, and where it replaces something", async () => {
+  const copy = join(sluice.folder, "asked.db");
+  await sluice.cliJson("backup", copy);
+  const missing = await sluice.cli("restore", join(sluice.folder, "none.db"));
+  expect(missing.stderr).toContain("none.db does not exist");
+  expect((await sluice.cli("restore", copy)).stderr).toContain("pass --yes to confirm");
+  const restored = await sluice.cli("restore", copy, "--data", join(sluice.folder, "moved"));
+  expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining("is restored from")]);
+});
+
 test("a restore that meets a database locked by another program waits, and the gateway goes on meanwhile", async () => {
   const copy = join(sluice.folder, "unlocked.db");
   const key = await sluice.createKey();

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
@@ -56,8 +57,10 @@ export function restoreCommand(terminal: Terminal): Command {
             "`pg_restore` into an empty database, or with point-in-time recovery",
         );
       }
+      if (!existsSync(file)) throw new CommandError(`file ${file} does not exist`);
       const dir = dataFolder(options, terminal);
-      await confirm(`This replaces everything in ${dir} with ${file}. Restore it?`, options, terminal);
+      const question = `This replaces everything in ${dir} with ${file}. Restore it?`;
+      if (existsSync(dir) && readdirSync(dir).length > 0) await confirm(question, options, terminal);
       const { restore } = await import("../../admin/system/restore.ts");
       const onWaiting = () => terminal.note("the gateway drains its requests, then restores the backup");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);

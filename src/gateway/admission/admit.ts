@@ -230,7 +230,7 @@ function checkKey(key: KeyRecord, { request, route }: ClientCall, { atMs, isSign
 function wrongOrigin({ mode }: KeyRecord, origin: string): string {
   const what = mode === "credit" ? "a credit key" : "a token-budget key";
   const base = `${origin}${modeOrigins[mode]}`;
-  return `This is ${what}. Its base URL is ${base}/v1 (Anthropic clients: ${base}).`;
+  return `This is ${what}. Its base URL is ${base}/v1 (Anthropic and Google clients: ${base}).`;
 }
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */

@@ -107,7 +107,10 @@ function usd(side: "input" | "output"): ListColumn<DiscoveredModel> {
     name: `price_${side}`,
     align: "right",
     value: ({ price }) => price?.[side],
-    cell: ({ price }) => (price?.[side] === undefined ? "–" : creditsShown(price[side])),
+    cell: ({ state, price }) => {
+      if (state === "priced" && price === null) return "free";
+      return price?.[side] === undefined ? "–" : creditsShown(price[side]);
+    },
   };
 }
 

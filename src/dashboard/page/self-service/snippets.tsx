@@ -69,7 +69,7 @@ export function SnippetChoice({ mode, secret, exampleOf }: SnippetChoiceProps) {
   return (
     <div class="snippets stack">
       <p>
-        OpenAI clients: <code>{address}/v1</code> · Anthropic clients: <code>{address}</code>
+        OpenAI clients: <code>{address}/v1</code> · Anthropic and Google clients: <code>{address}</code>
       </p>
       <SelectField
         label="Client"
