@@ -1,4 +1,6 @@
 import { relative } from "node:path";
+import { localName } from "../admin/access/actor.ts";
+import { audit } from "../admin/audit.ts";
 import type { OperationContext } from "../admin/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { maintainFolder, openStore } from "../store/open.ts";
@@ -95,11 +97,10 @@ function nothingThere(dir: string, cwd: string): string {
 
 /** Writes a change made at the command line to the same audit log as the admin API. */
 export async function auditChange(
-  { store, clock }: OperationContext,
+  context: OperationContext,
   action: string,
   target: string,
   detail: string | null = null,
 ): Promise<void> {
-  const address = callingUser();
-  await store.admin.appendAudit({ atMs: clock.wallMs(), actor: "cli", address, action, target, detail });
+  await audit(context, { actor: localName, address: callingUser() }, { action, target, detail });
 }

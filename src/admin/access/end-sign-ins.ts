@@ -1,35 +1,30 @@
 import type { SignIn, SignInEndReason } from "../../store/store.ts";
+import { type Actor, audit } from "../audit.ts";
 import type { OperationContext } from "../context.ts";
 
-/** Who ended it, for the audit log. */
-export interface Ender {
-  readonly actor: string;
-  readonly address: string;
-}
-
-export const gatewayItself: Ender = { actor: "sign-in", address: "" };
+/** What the gateway changes by itself because of a sign-in. */
+export const bySignIn: Actor = { actor: "sign-in", address: "" };
 
 /** Ends sign-ins on every gateway. Returns how many had not ended. */
 export async function endSignIns(
-  { store, clock }: OperationContext,
+  context: OperationContext,
   ids: readonly string[],
   reason: SignInEndReason,
-  ender: Ender = gatewayItself,
+  by: Actor = bySignIn,
 ): Promise<number> {
-  const ended = await store.admin.signIns.end(ids, reason, clock.wallMs());
-  await auditEnds({ store, clock }, ended, ender);
+  const ended = await context.store.admin.signIns.end(ids, reason, context.clock.wallMs());
+  await auditEnds(context, ended, by);
   return ended.length;
 }
 
 export async function auditEnds(
-  { store, clock }: OperationContext,
+  context: OperationContext,
   ended: readonly SignIn[],
-  ender: Ender,
+  by: Actor = bySignIn,
 ): Promise<void> {
   for (const signIn of ended) {
     const detail = `${describe(signIn)}: ${endTexts[signIn.endReason ?? "revoked"]}`;
-    const change = { action: "sign_in.end", target: signIn.id, detail };
-    await store.admin.appendAudit({ atMs: clock.wallMs(), ...ender, ...change });
+    await audit(context, by, { action: "sign_in.end", target: signIn.id, detail });
   }
 }
 
@@ -37,15 +32,10 @@ export async function endSignInsOf(
   context: OperationContext,
   person: string,
   reason: SignInEndReason,
-  ender: Ender = gatewayItself,
 ): Promise<number> {
   const open = (await context.store.admin.signIns.list(person)).filter(({ endedAtMs }) => endedAtMs === null);
-  return endSignIns(
-    context,
-    open.map(({ id }) => id),
-    reason,
-    ender,
-  );
+  const ids = open.map(({ id }) => id);
+  return endSignIns(context, ids, reason);
 }
 
 export const endTexts: Readonly<Record<SignInEndReason, string>> = {

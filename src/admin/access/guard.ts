@@ -6,7 +6,7 @@ import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { AdminRecords, AdminTokenRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
 import { isSameHash } from "./admin-token.ts";
-import type { Caller, Identity, PersonIdentity } from "./identity.ts";
+import { type Caller, type Identity, type PersonIdentity, personOf } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, rolesOf } from "./person.ts";
@@ -172,8 +172,7 @@ export async function callerOf(
 /** A token that a person signed in for has the role that it was issued with, as long as they have it. */
 function rolesOfToken({ role, identity }: AdminTokenRecord, settings: AdminSettings): ReadonlySet<Role> {
   if (identity === null) return new Set([role]);
-  // Written when it was issued, and when the person signed in again.
-  const person = JSON.parse(identity) as PersonIdentity;
+  const person = personOf(identity);
   const held = isIssuerConfigured(person, settings) ? rolesOf(person, settings) : new Set<Role>();
   if (held.has("admin")) return new Set([role]);
   return new Set(held.has("viewer") ? ["viewer"] : []);

@@ -14,6 +14,11 @@ export interface PersonIdentity extends Person {
   readonly issuer: string | null;
 }
 
+/** A person as the store has them, written at a sign-in. */
+export function personOf(stored: string): PersonIdentity {
+  return JSON.parse(stored) as PersonIdentity;
+}
+
 export interface Caller {
   /** The role that allows this call, of all that the caller has. */
   readonly role: Role;

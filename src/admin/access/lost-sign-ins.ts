@@ -2,10 +2,11 @@ import { plural } from "../../base/text/plural.ts";
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import type { BoundKey } from "../../store/device-records.ts";
+import { audit } from "../audit.ts";
 import type { OperationContext } from "../context.ts";
-import { endSignInsOf } from "./end-sign-ins.ts";
+import { bySignIn, endSignInsOf } from "./end-sign-ins.ts";
 import { isIssuerConfigured, issuerName } from "./guard.ts";
-import type { PersonIdentity } from "./identity.ts";
+import { type PersonIdentity, personOf } from "./identity.ts";
 import { rolesOf } from "./person.ts";
 import { mayHaveKeys } from "./roles.ts";
 
@@ -42,8 +43,9 @@ export async function followSignIns(
     if (bound.status === "revoked" && !bound.isForSignIns)
       await deps.store.admin.devices.unbindKey(bound.keyId);
     else if (bound.status === "revoked") continue;
-    else if (!mayHoldKeys(ownerOf(bound), settings)) {
-      if (bound.isForSignIns) ended += await endSignInsOf(deps, personName(ownerOf(bound)), "no_role");
+    else if (!mayHoldKeys(personOf(bound.identity), settings)) {
+      if (bound.isForSignIns)
+        ended += await endSignInsOf(deps, personName(personOf(bound.identity)), "no_role");
       suspended += await suspend(deps, bound);
     } else if (bound.statusBefore !== null) restored += await restore(deps, bound);
   }
@@ -56,7 +58,7 @@ async function suspend(deps: FollowedSignIns, bound: BoundKey): Promise<0 | 1> {
   await deps.store.admin.devices.recordLostSignIn(bound.keyId, bound.status, deps.clock.wallMs());
   if (bound.status !== "active") return 0;
   await deps.store.updateKey(bound.keyId, { status: "suspended" });
-  await audit(deps, bound, "key.suspend", "can no longer sign in");
+  await auditKey(deps, bound, "key.suspend", "can no longer sign in");
   return 1;
 }
 
@@ -65,16 +67,15 @@ async function restore(deps: FollowedSignIns, bound: BoundKey): Promise<0 | 1> {
   const wasStoppedHere = bound.statusBefore === "active" && bound.status === "suspended";
   if (wasStoppedHere) {
     await deps.store.updateKey(bound.keyId, { status: "active" });
-    await audit(deps, bound, "key.enable", "can sign in again");
+    await auditKey(deps, bound, "key.enable", "can sign in again");
   }
   await deps.store.admin.devices.recordSignIn(bound.keyId);
   return wasStoppedHere ? 1 : 0;
 }
 
-function audit({ store, clock }: FollowedSignIns, bound: BoundKey, action: string, what: string) {
-  const detail = `${ownerOf(bound).user} ${what}`;
-  const record = { actor: "sign-in", address: "", action, target: bound.prefix, detail };
-  return store.admin.appendAudit({ atMs: clock.wallMs(), ...record });
+function auditKey(deps: FollowedSignIns, bound: BoundKey, action: string, what: string) {
+  const detail = `${personOf(bound.identity).user} ${what}`;
+  return audit(deps, bySignIn, { action, target: bound.prefix, detail });
 }
 
 /** Updates the person's groups at sign-in: they may have changed since the key was approved. */
@@ -88,7 +89,7 @@ export async function refreshSignIn(
   await deps.store.admin.devices.updateIdentity(name, identity);
   for (const token of await deps.store.admin.listTokens()) {
     if (token.identity === null || token.identity === identity || token.revokedAtMs !== null) continue;
-    if (personName(JSON.parse(token.identity) as PersonIdentity) === name)
+    if (personName(personOf(token.identity)) === name)
       await deps.store.admin.updateTokenIdentity(token.id, identity);
   }
   await followSignIns(deps, settings, name);
@@ -106,8 +107,10 @@ export async function signInLosses(
   settings: AdminSettings,
 ): Promise<SignInLosses> {
   const bound = await store.admin.devices.listBoundKeys();
-  const lost = bound.filter((key) => key.status === "active" && !mayHoldKeys(ownerOf(key), settings));
-  return { keys: lost.length, people: [...new Set(lost.map((key) => ownerOf(key).user))] };
+  const lost = bound.filter(
+    (key) => key.status === "active" && !mayHoldKeys(personOf(key.identity), settings),
+  );
+  return { keys: lost.length, people: [...new Set(lost.map((key) => personOf(key.identity).user))] };
 }
 
 const maxNamed = 5;
@@ -131,8 +134,3 @@ export async function rejectSignInLosses(
 
 /** The settings were not applied. */
 export class SignInsWouldEnd extends Error {}
-
-function ownerOf({ identity }: BoundKey): PersonIdentity {
-  // Written by `bindKey` and `updateIdentity`.
-  return JSON.parse(identity) as PersonIdentity;
-}

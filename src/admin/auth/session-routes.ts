@@ -14,6 +14,7 @@ import type { Caller } from "../access/identity.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin } from "../access/origin.ts";
 import { memberKeyTerms } from "../access/person.ts";
 import { tokenSessionMs } from "../access/sessions.ts";
+import { audit } from "../audit.ts";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError, answerHeaders, json } from "../formats/admin-error.ts";
 import { checkedBody } from "../routes/check.ts";
@@ -85,7 +86,7 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
 export async function recordSignIn(deps: AdminDeps, request: Request, actor: string): Promise<void> {
   const { address } = deps.originOf(request);
   const change = { action: "session.begin", target: null, detail: null };
-  const recorded = deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  const recorded = audit(deps, { actor, address }, change);
   // The record is not awaited while the store cannot be written, so that operators can still sign in and look.
   if (deps.problem() === null) await recorded;
   else void recorded.catch(() => undefined);

@@ -3,7 +3,7 @@ import { ownAccountId } from "../../base/own-account.ts";
 import { type IssuedKey, rotateKey as issueNewSecret } from "../../keys/issue.ts";
 import { mayBecome } from "../../keys/keyring.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
-import type { PersonIdentity } from "../access/identity.ts";
+import { personOf } from "../access/identity.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
@@ -84,8 +84,7 @@ async function keepStopped({ store }: OperationContext, { id, status }: KeyRecor
 async function rejectLostSignIn({ store }: OperationContext, { id, prefix }: KeyRecord): Promise<void> {
   const [bound] = await store.admin.devices.findBoundKeys([id]);
   if (bound === undefined || bound.statusBefore === null) return;
-  // Written by `bindKey` and `updateIdentity`.
-  const { user } = JSON.parse(bound.identity) as PersonIdentity;
+  const { user } = personOf(bound.identity);
   const why = `${prefix} ends with the sign-in of ${user}, who can no longer sign in; give them a role again, or create a key for them`;
   throw new OperationError("wrong_status", why);
 }

@@ -3,7 +3,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { PersonIdentity } from "../access/identity.ts";
+import { personOf } from "../access/identity.ts";
 import type { OperationContext } from "../context.ts";
 import { capDocument, creditDocument } from "../key-terms/cap-document.ts";
 import { attributeDocument } from "../key-terms/key-document.ts";
@@ -81,9 +81,7 @@ export async function readActivity(
   const ids = keys.map(({ id }) => id);
   const lastDays = await store.reports.keyLastDays(ids);
   const bound = await store.admin.devices.findBoundKeys(ids);
-  const signIns = new Map(
-    bound.map(({ keyId, identity }) => [keyId, (JSON.parse(identity) as PersonIdentity).user]),
-  );
+  const signIns = new Map(bound.map(({ keyId, identity }) => [keyId, personOf(identity).user]));
   return ({ id }) => ({ lastUsedDay: lastDays.get(id) ?? null, signIn: signIns.get(id) ?? null });
 }
 

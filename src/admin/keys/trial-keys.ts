@@ -1,3 +1,4 @@
+import { audit } from "../audit.ts";
 import type { AdminDeps } from "../deps.ts";
 import { changeStatus } from "./change-key.ts";
 
@@ -15,10 +16,8 @@ export async function endTrialKeys(
     if (found === null || found.status === "revoked") continue;
     const { key } = await changeStatus(deps, id, "revoked");
     ended += 1;
-    await admin.appendAudit({
-      ...{ atMs: deps.clock.wallMs(), actor: "start", address: "" },
-      ...{ action: "key.revoke", target: key.prefix, detail: "the trial has ended" },
-    });
+    const change = { action: "key.revoke", target: key.prefix, detail: "the trial has ended" };
+    await audit(deps, { actor: "start", address: "" }, change);
   }
   if (ended > 0) await deps.applyChanges();
   return ended;

@@ -1,6 +1,7 @@
 import { billedUnit } from "../../base/text/plural.ts";
 import { creationDetail } from "../key-terms/change-detail.ts";
 import { iso } from "../moments.ts";
+import { writeAudit } from "../routes/mount.ts";
 import { type AdminRoute, post } from "../routes/route.ts";
 import { issuePlaygroundSecret } from "./issue-secret.ts";
 import { type PlaygroundView, playgroundBody, playgroundView } from "./schema.ts";
@@ -10,16 +11,12 @@ export const playgroundRoutes: readonly AdminRoute[] = [
     "/playground/keys",
     "Send requests for a key or an account, for an hour and a small amount",
     { body: playgroundBody, answers: playgroundView },
-    async ({ deps, body, caller, address }) => {
+    async (call) => {
+      const { deps, body } = call;
       const { secret, key, created, limit, endsAtMs } = await issuePlaygroundSecret(deps, body);
       if (created !== null) {
-        const change = {
-          action: "key.create",
-          target: created.prefix,
-          detail: creationDetail(created, 0),
-        };
-        const atMs = deps.clock.wallMs();
-        await deps.store.admin.appendAudit({ atMs, actor: caller.name, address, ...change });
+        const detail = creationDetail(created, 0);
+        await writeAudit(call, { action: "key.create", target: created.prefix, detail });
       }
       await deps.applyChanges();
       const { id, label, prefix, mode } = key;

@@ -3,13 +3,14 @@ import { accessError } from "../access/access-error.ts";
 import { admit, admitAsMember, admitKey, bearerOf } from "../access/guard.ts";
 import type { Caller } from "../access/identity.ts";
 import type { Role } from "../access/roles.ts";
+import { audit, type Change } from "../audit.ts";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError, expectedError, json, notFound, refusalResponse } from "../formats/admin-error.ts";
 import { gzipped } from "../formats/gzip.ts";
 import { isLong } from "../formats/json-parts.ts";
 import { unknownKey } from "../key-terms/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
-import { type AdminCall, type AdminRoute, type Change, namedBy, roleFor } from "./route.ts";
+import { type AdminCall, type AdminRoute, namedBy, roleFor } from "./route.ts";
 
 /**
  * How callers authenticate: with a sign-in or admin token, or for their own data also with an API key, which can only
@@ -144,9 +145,8 @@ export async function writeAudit(
   call: Pick<AdminCall, "deps" | "address" | "caller">,
   change: Change,
 ): Promise<void> {
-  const { deps, address } = call;
-  const actor = call.caller.name;
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  const { deps, address, caller } = call;
+  await audit(deps, { actor: caller.name, address }, change);
 }
 
 /** Turns expected errors into responses. Others propagate to the HTTP server, which logs them. */

@@ -3,6 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { LimitedRead } from "../access/guard.ts";
 import type { Caller } from "../access/identity.ts";
 import type { Role } from "../access/roles.ts";
+import type { Change } from "../audit.ts";
 import type { AdminDeps } from "../deps.ts";
 import { nothing } from "../formats/shapes.ts";
 
@@ -16,12 +17,6 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly body: Body;
   readonly caller: Caller;
   readonly address: string;
-}
-
-export interface Change {
-  readonly action: string;
-  readonly target: string | null;
-  readonly detail: string | null;
 }
 
 /** The result of a route that changes something. It cannot be returned without the change. */

@@ -2,8 +2,9 @@ import type { IssuedKey } from "../../../keys/issue.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { memberOf } from "../../access/guard.ts";
-import type { Caller, PersonIdentity } from "../../access/identity.ts";
+import { type Caller, type PersonIdentity, personOf } from "../../access/identity.ts";
 import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
+import { audit } from "../../audit.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../key-terms/change-detail.ts";
@@ -63,8 +64,7 @@ export async function pollGrant(
   }
   const identity = await devices.claim(deviceHash, nowMs);
   if (identity === null) return rejectedPoll("invalid_grant", "This device code was used already.");
-  // Written when it was approved.
-  const person = JSON.parse(identity) as PersonIdentity;
+  const person = personOf(identity);
   try {
     if (grant.purpose === "operator") return await issueOperatorToken(deps, person, { ...grant, address });
     if (grant.purpose === "sign_in") return await beginSignIn(deps, person, { ...grant, address });
@@ -99,6 +99,6 @@ async function issueTo(
   const { key } = issued;
   const detail = [creationDetail(key, 0), "by sluice login"].filter(Boolean).join(", ");
   const change = { action: "key.create", target: key.prefix, detail };
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: person.user, address, ...change });
+  await audit(deps, { actor: person.user, address }, change);
   return issued;
 }

@@ -1,6 +1,7 @@
 import type { AdminSettings } from "../../../config/settings.ts";
 import type { PersonIdentity } from "../../access/identity.ts";
 import { rolesOf } from "../../access/person.ts";
+import { audit } from "../../audit.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { createAdminToken, listAdminTokens } from "../admin-tokens.ts";
@@ -26,7 +27,7 @@ export async function issueOperatorToken(
   const identity = JSON.stringify(person);
   const { token } = await createAdminToken(deps, { label, role, createdBy: person.user, identity });
   const change = { action: "admin-token.create", target: label, detail: `${role}, by sluice login` };
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: person.user, address, ...change });
+  await audit(deps, { actor: person.user, address }, change);
   return { operatorToken: token, role };
 }
 

@@ -1,4 +1,6 @@
 import type { Elysia } from "elysia";
+import { bySignIn } from "../../access/end-sign-ins.ts";
+import { audit } from "../../audit.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { json, notFound } from "../../formats/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
@@ -47,8 +49,7 @@ async function recordEnd(deps: AdminDeps, request: Request, people: readonly str
   if (person === undefined) return;
   const { address } = deps.originOf(request);
   const detail = `${people.length} by the identity provider`;
-  const change = { actor: "sign-in", address, action: "session.end", target: person, detail };
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), ...change });
+  await audit(deps, { ...bySignIn, address }, { action: "session.end", target: person, detail });
 }
 
 function rejected(description: string): Response {

@@ -11,7 +11,7 @@ import { hasKeyForm } from "../../../keys/secret.ts";
 import { knownBounds } from "../../../ledger/bound-value-caps.ts";
 import type { KeyMode, SignIn } from "../../../store/store.ts";
 import { bearerOf } from "../../access/guard.ts";
-import type { PersonIdentity } from "../../access/identity.ts";
+import { personOf } from "../../access/identity.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { json } from "../../formats/admin-error.ts";
 import { managedSettingsFor } from "./managed-settings.ts";
@@ -83,8 +83,7 @@ function notSignedIn({ keys }: AdminDeps, bearer: string): GatewayError {
 /** The checksum changes with the settings, so 304 is only for a client that has exactly these. */
 async function managedSettings({ deps, request, signIn }: AgentCall): Promise<Response> {
   const [bound] = await deps.store.admin.devices.findBoundKeys([signIn.keyId]);
-  // Written by `bindKey` and `updateIdentity`.
-  const person = bound === undefined ? null : (JSON.parse(bound.identity) as PersonIdentity);
+  const person = bound === undefined ? null : personOf(bound.identity);
   const document = person === null ? null : managedSettingsFor(person, deps.settings().admin);
   if (document === null) throw new GatewayError("not_found", "There are no managed settings for you.");
   const etag = `"${document.checksum}"`;

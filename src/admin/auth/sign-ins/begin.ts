@@ -2,9 +2,10 @@ import { msPerDay } from "../../../base/clock.ts";
 import { newId } from "../../../base/id.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
-import { auditEnds, describe, gatewayItself } from "../../access/end-sign-ins.ts";
+import { auditEnds, describe } from "../../access/end-sign-ins.ts";
 import type { PersonIdentity } from "../../access/identity.ts";
 import { personName } from "../../access/lost-sign-ins.ts";
+import { audit } from "../../audit.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { checkSignIn, signInKey } from "./sign-in-key.ts";
 import { accessOf, mintFirst, type TokenPair } from "./tokens.ts";
@@ -43,9 +44,9 @@ export async function beginSignIn(
     { ...signIn, familyHash, refreshHash: hashSecret(pair.refresh) },
     terms,
   );
-  await auditEnds(deps, replaced, gatewayItself);
+  await auditEnds(deps, replaced);
   const change = { action: "sign_in.begin", target: signIn.id, detail: describe(signIn) };
-  await store.admin.appendAudit({ atMs: nowMs, actor: person.user, address, ...change });
+  await audit(deps, { actor: person.user, address }, change);
   await deps.applyChanges();
   return pair;
 }

@@ -1,7 +1,8 @@
 import { asCompared } from "../../../config/admin.ts";
 import type { SignIn } from "../../../store/store.ts";
-import { type Ender, endSignIns } from "../../access/end-sign-ins.ts";
-import type { PersonIdentity } from "../../access/identity.ts";
+import { endSignIns } from "../../access/end-sign-ins.ts";
+import { personOf } from "../../access/identity.ts";
+import type { Actor } from "../../audit.ts";
 import { invalidInput, type OperationContext, OperationError } from "../../context.ts";
 import { iso } from "../../moments.ts";
 import type { RevokeBody, SignInView } from "./schema.ts";
@@ -34,7 +35,7 @@ function isOf({ name }: Pick<SignIn, "name">, person: string | undefined): boole
 export async function revokeSignIns(
   context: OperationContext,
   { id, person }: RevokeBody,
-  ender: Ender,
+  by: Actor,
 ): Promise<number> {
   if ((id === undefined) === (person === undefined)) throw invalidInput("pass a sign-in or a person");
   const all = await context.store.admin.signIns.list();
@@ -46,17 +47,16 @@ export async function revokeSignIns(
     );
   }
   const ids = found.filter(({ endedAtMs }) => endedAtMs === null).map((each) => each.id);
-  return endSignIns(context, ids, "revoked", ender);
+  return endSignIns(context, ids, "revoked", by);
 }
 
 /** Lets a person sign programs in again whose key was revoked: the next sign-in creates another key. */
 export async function allowSignIns({ store }: OperationContext, person: string): Promise<number> {
   const { devices } = store.admin;
-  const revoked = (await devices.listBoundKeys()).filter(({ status, isForSignIns, identity }) => {
-    // Written by `bindKey` and `updateIdentity`.
-    const { user } = JSON.parse(identity) as PersonIdentity;
-    return isForSignIns && status === "revoked" && isOf({ name: user }, person);
-  });
+  const revoked = (await devices.listBoundKeys()).filter(
+    ({ status, isForSignIns, identity }) =>
+      isForSignIns && status === "revoked" && isOf({ name: personOf(identity).user }, person),
+  );
   if (revoked.length === 0) {
     throw new OperationError(
       "not_allowed",

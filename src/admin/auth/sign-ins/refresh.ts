@@ -1,8 +1,9 @@
 import { familyOf, hashSecret } from "../../../keys/secret.ts";
 import type { RefreshableSignIn, SignInEndReason } from "../../../store/store.ts";
-import { describe, endSignIns, endTexts, gatewayItself } from "../../access/end-sign-ins.ts";
-import type { PersonIdentity } from "../../access/identity.ts";
+import { bySignIn, describe, endSignIns, endTexts } from "../../access/end-sign-ins.ts";
+import { personOf } from "../../access/identity.ts";
 import { mayHoldKeys } from "../../access/lost-sign-ins.ts";
+import { audit } from "../../audit.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { formerPair, mintNext, stateAfter, type TokenPair } from "./tokens.ts";
 
@@ -65,8 +66,7 @@ async function endReasonOf(
   await applyChanges();
   if (keys.byId(keyId)?.status === "revoked") return "key_revoked";
   const [bound] = await store.admin.devices.findBoundKeys([keyId]);
-  // Written by `bindKey` and `updateIdentity`.
-  const person = bound === undefined ? null : (JSON.parse(bound.identity) as PersonIdentity);
+  const person = bound === undefined ? null : personOf(bound.identity);
   return person !== null && mayHoldKeys(person, admin) ? null : "no_role";
 }
 
@@ -77,8 +77,7 @@ async function endReused(
 ): Promise<RefreshResult> {
   const detail = `${describe(signIn)}: a refresh token was used again, by ${address}`;
   const change = { action: "sign_in.reuse", target: signIn.id, detail };
-  const { actor } = gatewayItself;
-  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
+  await audit(deps, { ...bySignIn, address }, change);
   return end(deps, signIn, "reused");
 }
 

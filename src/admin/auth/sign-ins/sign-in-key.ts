@@ -5,6 +5,7 @@ import type { PersonIdentity } from "../../access/identity.ts";
 import { mayHoldKeys, personName, refreshSignIn } from "../../access/lost-sign-ins.ts";
 import { memberKeyTerms } from "../../access/person.ts";
 import { findAccount } from "../../accounts/accounts.ts";
+import { audit } from "../../audit.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../key-terms/change-detail.ts";
@@ -63,7 +64,7 @@ async function knownKey(
 
 /** The person's key, which is created if they have none. Several gateways may try at once. */
 export async function signInKey(deps: Deps, person: PersonIdentity, address: string): Promise<KeyRecord> {
-  const { store, clock, keys, settings } = deps;
+  const { store, keys, settings } = deps;
   const identity = JSON.stringify(person);
   const bound = { keyId: newId("key_"), person: personName(person), identity };
   const id = await store.admin.signIns.bindKey(bound);
@@ -78,7 +79,7 @@ export async function signInKey(deps: Deps, person: PersonIdentity, address: str
     const { key } = await createKeyOn(deps, spec, settings().named);
     const detail = [creationDetail(key, 0), "for sign-ins"].filter(Boolean).join(", ");
     const change = { action: "key.create", target: key.prefix, detail };
-    await store.admin.appendAudit({ atMs: clock.wallMs(), actor: person.user, address, ...change });
+    await audit(deps, { actor: person.user, address }, change);
     await deps.applyChanges();
     return key;
   });
