@@ -1,4 +1,4 @@
-import { Argument, Command, Help, type HelpConfiguration, Option } from "commander";
+import { Argument, Command, Help, type HelpConfiguration, Option, type ParseOptionsResult } from "commander";
 import { coloured } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -44,6 +44,15 @@ export class SluiceCommand extends Command {
   exampleLines: readonly (readonly [line: string, meaning: string])[] = [];
   /** The one operation that it performs, and the fields that it can set. */
   operation: { readonly call: string; readonly fields: readonly string[] } | null = null;
+
+  /** `-5/day` where a value is missing is meant as the value, and its parser says what to pass instead. */
+  override parseOptions(words: string[]): ParseOptionsResult {
+    const { operands, unknown } = super.parseOptions(words);
+    const all = [...operands, ...unknown];
+    const hasOption = unknown.some((word) => /^-(-|.$)/.test(word));
+    if (hasOption || all.length > this.registeredArguments.length) return { operands, unknown };
+    return { operands: all, unknown: [] };
+  }
 
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));

@@ -158,7 +158,6 @@ const adjustCommand = entering({
   summary: "Correct an account's credit, up or down, with a ledger entry",
   call: "POST /accounts/:account/adjust",
   fields: { account, ...adjustFields },
-  takesNegative: true,
   examples: ['sluice accounts adjust atlas -5 --note "entered twice"'],
 });
 

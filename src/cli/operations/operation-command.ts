@@ -45,8 +45,6 @@ interface Entry<Fields, Extras> {
   readonly examples?: readonly Example[];
   /** The last paragraph of the help. */
   readonly note?: string;
-  /** A value can begin with a minus, which is otherwise an option's. */
-  readonly takesNegative?: true;
   /** The query or body, if it differs from the fields. */
   input?(given: Fields & Extras, entered: Omit<EnteredCall, "given">): object | Promise<object>;
   /** Whether recorded content is opened too. */
@@ -196,7 +194,6 @@ export function withPlace<Answer extends object>(answer: Answer, { client }: Pic
 function newEntryCommand<Fields, Extras>(entry: Entry<Fields, Extras>): SluiceCommand {
   const command = newOperationCommand(entry.name, entry.summary);
   command.operation = { call: entry.call, fields: Object.keys(entry.fields ?? {}) };
-  if (entry.takesNegative) command.allowUnknownOption();
   for (const each of Object.values(typedBy(entry)).flat()) {
     if (each instanceof Argument) command.addArgument(each);
     else command.addOption(each);

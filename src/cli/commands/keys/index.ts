@@ -50,7 +50,6 @@ const adjustCommand = operation<EnteredKey, CreditFields & { key: string }>({
   summary: "Correct a key's credit, up or down, with a ledger entry",
   call: "POST /keys/:key/adjust",
   fields: { key, ...adjustFields },
-  takesNegative: true,
   examples: [
     'sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"',
     'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',
