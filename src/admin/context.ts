@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { withEllipsis } from "../base/text/ellipsis.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -23,6 +24,13 @@ export class OperationError extends Error {
 
 export function invalidInput(message: string): OperationError {
   return new OperationError("invalid_input", message);
+}
+
+const maxShownLength = 100;
+
+/** A name that nothing has, for its error: what was pasted by mistake can be very long. */
+export function shownName(name: string): string {
+  return withEllipsis(name, maxShownLength);
 }
 
 type OperationErrorReason =

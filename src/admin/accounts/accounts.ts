@@ -4,7 +4,7 @@ import type { TpmLimit } from "../../base/models/tpm-limit.ts";
 import type { ContentLevel } from "../../base/requests/content-level.ts";
 import type { Tags } from "../../base/requests/labels.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationError } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError, shownName } from "../context.ts";
 import { capLimits, type WrittenCap } from "../key-terms/cap-text.ts";
 import { accountCreationDetail, accountUpdateDetail } from "../key-terms/change-detail.ts";
 import { checkKeyFields } from "../key-terms/key-fields.ts";
@@ -77,7 +77,8 @@ export async function findAccount({ store }: OperationContext, name: string): Pr
   if (exact !== null) return exact;
   const [only, ...others] = await store.accountsLabelled(name);
   if (only !== undefined && others.length === 0) return only;
-  const why = only === undefined ? `account "${name}" does not exist` : `"${name}" matches several accounts`;
+  const why =
+    only === undefined ? `account "${shownName(name)}" does not exist` : `"${name}" matches several accounts`;
   throw new OperationError("unknown_account", `${why}; run \`sluice accounts list\` to see their ids`);
 }
 

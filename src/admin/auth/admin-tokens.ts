@@ -2,7 +2,7 @@ import { newId } from "../../base/id.ts";
 import { hashSecret } from "../../keys/secret.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import { newToken } from "../access/admin-token.ts";
-import { invalidInput, type OperationContext, OperationError } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError, shownName } from "../context.ts";
 import { checkKeyFields } from "../key-terms/key-fields.ts";
 import { iso } from "../moments.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "./schema.ts";
@@ -64,7 +64,7 @@ export async function revokeAdminToken(
   if (token === undefined) {
     throw new OperationError(
       "unknown_token",
-      `token "${name}" does not exist; run \`sluice admin-tokens list\``,
+      `token "${shownName(name)}" does not exist; run \`sluice admin-tokens list\``,
     );
   }
   const revokedAtMs = token.revokedAtMs ?? clock.wallMs();

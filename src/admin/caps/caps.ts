@@ -5,7 +5,7 @@ import { labelText } from "../../gateway/request/labels.ts";
 import { maxCountedValues } from "../../ledger/value-caps.ts";
 import type { KeyMode, ValueCapRecord } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
-import { invalidInput, type OperationContext, OperationError } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError, shownName } from "../context.ts";
 import { shown } from "../key-terms/cap-document.ts";
 import { capLimits, capName } from "../key-terms/cap-text.ts";
 import { findKey } from "../key-terms/find-key.ts";
@@ -162,7 +162,7 @@ function rejectSame(
 async function findCap({ store }: OperationContext, id: string): Promise<ValueCapRecord> {
   const cap = (await store.valueCaps()).find((each) => each.id === id);
   if (cap === undefined)
-    throw new OperationError("unknown_cap", `cap ${id} does not exist; run \`sluice caps list\``);
+    throw new OperationError("unknown_cap", `cap ${shownName(id)} does not exist; run \`sluice caps list\``);
   return cap;
 }
 

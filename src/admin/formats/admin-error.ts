@@ -31,6 +31,10 @@ export function clientGone(): AdminError {
   return new AdminError(499, "cancelled", "The client disconnected.");
 }
 
+export function noSignInHere(): AdminError {
+  return notFound("sign-in configured here");
+}
+
 export function notFound(what: string): AdminError {
   return new AdminError(404, "not_found", `There is no ${what}.`);
 }

@@ -1,5 +1,5 @@
 import type { KeyRecord } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationError } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError, shownName } from "../context.ts";
 import { keyFormerlyNamed } from "./former-prefix.ts";
 
 const prefixLength = 12;
@@ -28,7 +28,10 @@ export async function findKey({ store }: OperationContext, name: string): Promis
 }
 
 export function unknownKey(name: string): OperationError {
-  return new OperationError("unknown_key", `key "${name}" does not exist; run \`sluice keys list\``);
+  return new OperationError(
+    "unknown_key",
+    `key "${shownName(name)}" does not exist; run \`sluice keys list\``,
+  );
 }
 
 /** Pages of all keys, or of those that match the search. */

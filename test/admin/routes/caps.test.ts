@@ -126,6 +126,7 @@ test("a cap that cannot be is rejected with what to do, and nothing is added", a
     /cap cap_nothing does not exist/i,
   );
   expect(await refused(admin, "/caps/cap_nothing", {}, "DELETE")).toMatch(/cap cap_nothing does not exist/i);
+  expect((await refused(admin, `/caps/${"c".repeat(9000)}`, {}, "DELETE")).length).toBeLessThan(200);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1 })).toContain("note");
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 1, note: " " })).toMatch(/needs a note/);
   expect(await refused(admin, `/caps/${id}/raise`, { amount: 0, note: "x" })).toContain("amount");

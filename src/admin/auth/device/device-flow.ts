@@ -5,7 +5,7 @@ import type { DeviceGrant } from "../../../store/device-records.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { originInBrowser } from "../../access/origin.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { json, notFound, refusalResponse } from "../../formats/admin-error.ts";
+import { json, noSignInHere, refusalResponse } from "../../formats/admin-error.ts";
 import { answeringErrors } from "../../routes/mount.ts";
 import { refreshTokens } from "../sign-ins/refresh.ts";
 import { revokeToken } from "../sign-ins/revoke.ts";
@@ -55,7 +55,7 @@ export function mountDeviceFlow(app: Elysia, deps: AdminDeps): void {
 }
 
 function noKeys(): Response {
-  return refusalResponse(notFound("sign-in configured here"));
+  return refusalResponse(noSignInHere());
 }
 
 function metadata(received: Received, deps: AdminDeps): Response {

@@ -1,6 +1,6 @@
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { originInBrowser } from "../../access/origin.ts";
-import { AdminError, notFound } from "../../formats/admin-error.ts";
+import { AdminError, noSignInHere } from "../../formats/admin-error.ts";
 import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.ts";
 import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";
 import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.ts";
@@ -44,7 +44,7 @@ function decision(verb: "approve" | "deny", state: "approved" | "denied", summar
 
 /** Throws unless sign-in is configured and this person has guesses left. */
 function expectAllowed({ deps, caller }: AdminCall): void {
-  if (!isSignInConfigured(deps.settings().admin)) throw notFound("sign-in configured here");
+  if (!isSignInConfigured(deps.settings().admin)) throw noSignInHere();
   const waitSeconds = deps.guard.deviceGuesses.waitSeconds(caller.name);
   if (waitSeconds === 0) return;
   const message = `Too many wrong codes. Try again in ${waitSeconds} s, with the code that your terminal shows.`;

@@ -2,7 +2,7 @@ import type { Elysia } from "elysia";
 import { bySignIn } from "../../access/end-sign-ins.ts";
 import { audit } from "../../audit.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { json, notFound } from "../../formats/admin-error.ts";
+import { json, noSignInHere } from "../../formats/admin-error.ts";
 import { bodyBytes } from "../../routes/check.ts";
 import { answeringErrors } from "../../routes/mount.ts";
 import { causeText, reportFailure } from "./failures.ts";
@@ -22,7 +22,7 @@ export function mountBackchannelLogout(app: Elysia, deps: AdminDeps): void {
 
 async function endSessions(deps: AdminDeps, signIn: OidcSignIn, request: Request): Promise<Response> {
   const { oidc } = deps.settings().admin;
-  if (oidc === null) throw notFound("sign-in configured here");
+  if (oidc === null) throw noSignInHere();
   const form = new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxBytes)));
   const [text, ...others] = form.getAll("logout_token");
   if (text === undefined || others.length > 0) return rejected("Send `logout_token` once, as a form.");
