@@ -44,7 +44,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
     await open(`requests/${await askAtLength(sluice, key.key)}`);
     await page.getByRole("button", { name: "Show content" }).click();
-    await page.locator(".conversation").waitFor();
+    await page.locator("ol.stack").waitFor();
     for (const view of ["Conversation", "Request", "Provider"]) {
       await page.getByRole("radio", { name: view, exact: true }).check();
       for (const folded of await page.locator(".folded summary").all()) await folded.click();

@@ -63,7 +63,7 @@ describe.if(browserPath !== null)("what a request said, on its page", () => {
     const page = await pageOf("root@example.com", `/admin/requests/${id}`);
     expect(await readings()).toBe(before);
     await page.getByRole("button", { name: "Show content" }).click();
-    const said = page.locator(".conversation");
+    const said = page.locator("ol.stack");
     await said.waitFor();
     expect(await readings()).toBe(before + 1);
     const roles = await said.locator("> li > p strong").allInnerTexts();
@@ -119,7 +119,7 @@ describe.if(browserPath !== null)("what a request said, on its page", () => {
   test("a member reads their own requests on the self-service page, and a viewer is not offered it", async () => {
     const own = await pageOf("ada@example.com", `/usage?open=${id}`);
     await own.getByRole("button", { name: "Show content" }).click();
-    await own.locator(".conversation").getByText("And tomorrow?").waitFor();
+    await own.locator("ol.stack").getByText("And tomorrow?").waitFor();
     expect(await own.getByRole("button", { name: "Open in playground" }).count()).toBe(0);
     const theirs = await pageOf("vera@example.com", `/admin/requests/${id}`);
     expect(await theirs.getByRole("button", { name: "Show content" }).count()).toBe(0);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/system/schema.ts";
-import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
+import { askWhoIsSignedIn, session, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
@@ -25,12 +25,12 @@ import { OpenDialog } from "./parts/dialogs.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
+import { PersonButtons } from "./parts/person-buttons.tsx";
 import { hrefOf, isSelfServicePage, path } from "./router.ts";
 import { Search } from "./search/search-dialog.tsx";
 import { useFound } from "./search/use-found.ts";
 import { SelfService } from "./self-service/self-service.tsx";
 import { useSettling } from "./settle.ts";
-import { nextTheme, theme } from "./theme.ts";
 import { otherZone } from "./zone.ts";
 
 interface Place {
@@ -124,12 +124,7 @@ function Navigation() {
         <Button kind="quiet" icon="clock" onClick={otherZone}>
           Times in {zoneWord(Date.now())}
         </Button>
-        <Button kind="quiet" icon={theme.value} onClick={nextTheme}>
-          Theme: {theme.value}
-        </Button>
-        <Button kind="quiet" icon="sign-out" onClick={signOut}>
-          Sign out
-        </Button>
+        <PersonButtons />
       </div>
     </nav>
   );

@@ -11,7 +11,7 @@ import { ask, useAsked } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { Empty, LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { actionsColumn, type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query } from "../router.ts";
 import { AddCap, EditCap, RaiseCap, RemoveCap, ShowCap } from "./cap-dialogs.tsx";
 import { whomText } from "./cap-text.ts";
@@ -72,12 +72,7 @@ function CapTable({ caps }: { caps: readonly CapByValueView[] }) {
     },
     { name: "Within", minor: true, cell: Within },
     { name: "Used", class: "number two", phone: "value", cell: UsedOf },
-    {
-      name: "Actions",
-      class: "row-end",
-      unseen: true,
-      cell: (cap) => <CapMenu cap={cap} />,
-    },
+    actionsColumn((cap) => <CapMenu cap={cap} />),
   ];
   return (
     <>

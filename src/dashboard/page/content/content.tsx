@@ -58,7 +58,7 @@ function Content({ content }: { content: ContentView }) {
   });
   const shown = choicesOf(views).filter(({ value }) => value !== "upstream" || upstream !== null);
   return (
-    <div class="content stack">
+    <div class="stack">
       <div class="line">
         <Segmented label="Show" state={[view, setView]} choices={shown} />
         <CopyButton text={sentAgain} label="Copy as curl" />

@@ -22,7 +22,7 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
   if (isEmpty)
     return <p class="muted">No conversation to show. The JSON has everything that was recorded.</p>;
   return (
-    <ol class="conversation stack">
+    <ol class="stack">
       {system.length > 0 && <MessageView message={{ role: "system", parts: system }} />}
       {tools.length > 0 && (
         <Turn by="tools">

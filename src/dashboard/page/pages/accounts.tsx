@@ -8,13 +8,12 @@ import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { ask, useAsked } from "../parts/dialogs.tsx";
-import { EmptyList } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
+import { ListCard } from "../parts/list-card.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { actionsColumn, type Column } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
@@ -102,12 +101,7 @@ const columns: readonly Column<AccountView>[] = [
     cell: ({ keys }) => count(keys.length),
     note: owners,
   },
-  {
-    name: "Actions",
-    class: "row-end",
-    unseen: true,
-    cell: (account) => <AccountMenu account={account} />,
-  },
+  actionsColumn((account) => <AccountMenu account={account} />),
 ];
 
 const filters = ["search", "status", "billing"];
@@ -147,25 +141,19 @@ export function Accounts() {
           <Choose key={choice.name} {...choice} />
         ))}
       </FilterBar>
-      <div class="card flush">
-        <LoadedContent loaded={accounts}>
-          {({ data }) => (
-            <Table
-              rows={chosenAccounts(data, filter)}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={
-                <EmptyList icon="accounts" what="accounts" filters={filters}>
-                  <p>
-                    Each key has its own account by default. Create an account to share a balance or limits
-                    between keys.
-                  </p>
-                </EmptyList>
-              }
-            />
-          )}
-        </LoadedContent>
-      </div>
+      <ListCard
+        loaded={accounts}
+        rowsOf={({ data }) => chosenAccounts(data, filter)}
+        columns={columns}
+        icon="accounts"
+        what="accounts"
+        filters={filters}
+      >
+        <p>
+          Each key has its own account by default. Create an account to share a balance or limits between
+          keys.
+        </p>
+      </ListCard>
       <Caps />
     </>
   );

@@ -11,7 +11,7 @@ import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { actionsColumn, type Column, Table } from "../parts/table.tsx";
 import { hrefOf, modelHref } from "../router.ts";
 import { wholeOrNull } from "./key-form.ts";
 
@@ -103,18 +103,13 @@ function Acknowledge({ subject: { kind, text }, onClose }: DialogProps<AlertView
   );
 }
 
-const actions: Column<AlertView> = {
-  name: "Actions",
-  class: "row-end",
-  unseen: true,
-  cell: (alert) => (
-    <ForAdmins>
-      <Menu label={`Actions for ${alert.text}`}>
-        <MenuItem onClick={ask(Acknowledge, alert)}>Acknowledge…</MenuItem>
-      </Menu>
-    </ForAdmins>
-  ),
-};
+const actions = actionsColumn<AlertView>((alert) => (
+  <ForAdmins>
+    <Menu label={`Actions for ${alert.text}`}>
+      <MenuItem onClick={ask(Acknowledge, alert)}>Acknowledge…</MenuItem>
+    </Menu>
+  </ForAdmins>
+));
 
 const acknowledgedColumn: Column<AlertView> = {
   name: "Acknowledged",

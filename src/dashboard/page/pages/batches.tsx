@@ -6,15 +6,14 @@ import { Ask } from "../parts/ask.tsx";
 import { Badge, type Tone } from "../parts/badge.tsx";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { ask, type DialogProps } from "../parts/dialogs.tsx";
-import { EmptyList } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
+import { ListCard } from "../parts/list-card.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { actionsColumn, type Column } from "../parts/table.tsx";
 import { hrefOf, parameters, query } from "../router.ts";
 
 const tones: Readonly<Record<BatchView["state"], Tone>> = {
@@ -61,6 +60,17 @@ const columns: readonly Column<BatchView>[] = [
         </>
       ),
   },
+  actionsColumn(
+    (batch) =>
+      batch.state !== "ended" && (
+        <ForAdmins>
+          <Menu label={`Actions for ${batch.id}`}>
+            {batch.state === "paused" && <MenuItem onClick={ask(ResumeBatch, batch)}>Resume…</MenuItem>}
+            <MenuItem onClick={ask(CancelBatch, batch)}>Cancel…</MenuItem>
+          </Menu>
+        </ForAdmins>
+      ),
+  ),
 ];
 
 function CancelBatch({ subject: { id }, onClose }: DialogProps<BatchView>) {
@@ -80,21 +90,6 @@ function ResumeBatch({ subject: { id }, onClose }: DialogProps<BatchView>) {
     </Ask>
   );
 }
-
-const actions: Column<BatchView> = {
-  name: "Actions",
-  class: "row-end",
-  unseen: true,
-  cell: (batch) =>
-    batch.state !== "ended" && (
-      <ForAdmins>
-        <Menu label={`Actions for ${batch.id}`}>
-          {batch.state === "paused" && <MenuItem onClick={ask(ResumeBatch, batch)}>Resume…</MenuItem>}
-          <MenuItem onClick={ask(CancelBatch, batch)}>Cancel…</MenuItem>
-        </Menu>
-      </ForAdmins>
-    ),
-};
 
 const filterNames = ["state", "key"] as const;
 const states = ["open", "running", "waiting", "paused", "ended"];
@@ -117,19 +112,16 @@ export function Batches() {
         <Choose name="state" choices={plainChoices(states)} />
         {query.value.has("key") && <Choose name="key" choices={[]} />}
       </FilterBar>
-      <div class="card flush">
-        <LoadedContent loaded={batches}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <EmptyList icon="batches" what="batches" filters={filterNames}>
-                <p>Batches appear here when a client creates one.</p>
-              </EmptyList>
-            ) : (
-              <Table rows={data} columns={[...columns, actions]} keyOf={({ id }) => id} />
-            )
-          }
-        </LoadedContent>
-      </div>
+      <ListCard
+        loaded={batches}
+        rowsOf={({ data }) => data}
+        columns={columns}
+        icon="batches"
+        what="batches"
+        filters={filterNames}
+      >
+        <p>Batches appear here when a client creates one.</p>
+      </ListCard>
       <Pager next={batches.value?.next_cursor ?? null} />
     </>
   );

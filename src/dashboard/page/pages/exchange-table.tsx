@@ -9,7 +9,6 @@ import { hrefOf, isSelfServicePage, query } from "../router.ts";
 
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
-  readonly withKey: boolean;
   /** Shown if there are no requests. */
   readonly children?: ComponentChildren;
 }
@@ -32,7 +31,7 @@ const keyColumn: Column<ExchangeView> = {
   cell: ({ key_label, key_prefix }) => key_label ?? <code>{key_prefix}…</code>,
 };
 
-const columns: readonly Column<ExchangeView>[] = [
+export const exchangeColumns: readonly Column<ExchangeView>[] = [
   {
     name: "Time",
     class: "lead",
@@ -80,7 +79,7 @@ const columns: readonly Column<ExchangeView>[] = [
   { name: "First byte", class: "number", minor: true, cell: ({ first_byte_ms }) => duration(first_byte_ms) },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];
-const withoutKey = columns.filter((column) => column !== keyColumn);
+const withoutKey = exchangeColumns.filter((column) => column !== keyColumn);
 
 /** The self-service page shows a request in a dialog; the dashboard has a page for each. */
 export function requestHref({ id, entry }: Pick<ExchangeView, "id" | "entry">): string {
@@ -92,11 +91,12 @@ export function requestHref({ id, entry }: Pick<ExchangeView, "id" | "entry">): 
   return hrefOf(`?${search}`);
 }
 
-export function ExchangeTable({ exchanges, withKey, children }: ExchangeTableProps) {
+/** The requests of one key. */
+export function ExchangeTable({ exchanges, children }: ExchangeTableProps) {
   return (
     <Table
       rows={exchanges}
-      columns={withKey ? columns : withoutKey}
+      columns={withoutKey}
       keyOf={({ id }) => id}
       empty={
         <Empty icon="exchanges" title="No requests yet">

@@ -6,16 +6,15 @@ import { routeName } from "../format.ts";
 import { modelChoices, useModels } from "../model-list.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
-import { EmptyList } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
+import { ListCard } from "../parts/list-card.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { LoadedContent } from "../parts/states.tsx";
 import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
-import { ExchangeTable } from "./exchange-table.tsx";
+import { exchangeColumns } from "./exchange-table.tsx";
 
 /** Filters by the caller's labels, set by links on a request. */
 const callerFilters = ["user", "session", "batch", "tag"] as const;
@@ -88,19 +87,17 @@ export function Exchanges() {
         <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", filters)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />
-      <div class="card flush">
-        <LoadedContent loaded={page} rows={12}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <EmptyList icon="exchanges" what="requests" filters={filterNames}>
-                <FirstRequest />
-              </EmptyList>
-            ) : (
-              <ExchangeTable exchanges={data} withKey />
-            )
-          }
-        </LoadedContent>
-      </div>
+      <ListCard
+        loaded={page}
+        rowsOf={({ data }) => data}
+        columns={exchangeColumns}
+        skeleton={12}
+        icon="exchanges"
+        what="requests"
+        filters={filterNames}
+      >
+        <FirstRequest />
+      </ListCard>
       <Pager next={page.value?.next_cursor ?? null} />
     </>
   );

@@ -123,11 +123,10 @@ export function stopKey(action: keyof typeof stops) {
   };
 }
 
-const noAccounts: readonly AccountView[] = [];
-
 /** Creates a key on the given account, unless another one is chosen. */
 export function CreateKey({ subject: initialAccount, onClose }: DialogProps<AccountView | null>) {
-  const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
+  const loaded = useAnswer<AccountList>("/accounts");
+  const accounts = loaded.value?.data ?? [];
   const [account, setAccount] = useState(initialAccount);
   const ownMode = useState<KeyView["mode"]>("credit");
   const open = useState(false);
@@ -157,6 +156,8 @@ export function CreateKey({ subject: initialAccount, onClose }: DialogProps<Acco
     setIssued(made);
   };
 
+  // The accounts decide on the first fields, so the form opens when they are here.
+  if (loaded.value === null && loaded.error === null) return null;
   if (issued) {
     return <Secret title="New key" issued={issued} onClose={onClose} />;
   }

@@ -61,7 +61,7 @@ export function KeyPage({ id }: { id: string }) {
             <Card title="Newest requests" actions={<a href={hrefOf(`requests?key=${value.id}`)}>all</a>}>
               <LoadedContent loaded={exchanges}>
                 {(page) => (
-                  <ExchangeTable exchanges={page.data} withKey={false}>
+                  <ExchangeTable exchanges={page.data}>
                     <FirstRequest by={value} />
                   </ExchangeTable>
                 )}

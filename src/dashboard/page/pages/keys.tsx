@@ -8,16 +8,16 @@ import { Balance, Spent, tightestBalance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { ask, useAsked } from "../parts/dialogs.tsx";
-import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
+import { isFiltered } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
+import { ListCard } from "../parts/list-card.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
-import { LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { actionsColumn, type Column } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateKey, KeyLink } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
@@ -78,12 +78,7 @@ function columnsOf(names: (account: string) => string): readonly Column<ListedKe
         <Sparkline values={key.recent} label={`Usage of ${nameOfKey(key)} over the last 14 days`} />
       ),
     },
-    {
-      name: "Actions",
-      class: "row-end",
-      unseen: true,
-      cell: (key) => <KeyMenu apiKey={key} />,
-    },
+    actionsColumn((key) => <KeyMenu apiKey={key} />),
   ];
 }
 
@@ -124,22 +119,16 @@ export function Keys() {
           <Choose key={choice.name} {...choice} />
         ))}
       </FilterBar>
-      <div class="card flush">
-        <LoadedContent loaded={keys}>
-          {(page) => (
-            <Table
-              rows={page.data}
-              columns={columnsOf(names)}
-              keyOf={({ id }) => id}
-              empty={
-                <EmptyList icon="keys" what="keys" filters={filters}>
-                  <FirstRequest />
-                </EmptyList>
-              }
-            />
-          )}
-        </LoadedContent>
-      </div>
+      <ListCard
+        loaded={keys}
+        rowsOf={({ data }) => data}
+        columns={columnsOf(names)}
+        icon="keys"
+        what="keys"
+        filters={filters}
+      >
+        <FirstRequest />
+      </ListCard>
       <Pager next={keys.value?.next_cursor ?? null} />
     </>
   );

@@ -7,15 +7,15 @@ import { briefPrices } from "../model-prices.ts";
 import { rowsByGroup } from "../model-usage.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
-import { EmptyList } from "../parts/empty-list.tsx";
 import { FilterBar } from "../parts/filter-bar.tsx";
+import { ListCard } from "../parts/list-card.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
-import { Failure, LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Failure } from "../parts/states.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { modelHref, parameters, query } from "../router.ts";
 
@@ -236,22 +236,17 @@ export function Models() {
       <Warnings />
       <Filters rows={rows} />
       {failure && <Failure error={failure} onRetry={models.reload} />}
-      <div class="card flush">
-        <LoadedContent loaded={models} rows={12}>
-          {() => (
-            <Table
-              rows={found.slice(first, first + perPage)}
-              columns={columns}
-              keyOf={({ id }) => id}
-              empty={
-                <EmptyList icon="models" what="models" filters={filterNames}>
-                  <p>Add a provider and a model to the configuration to see them here.</p>
-                </EmptyList>
-              }
-            />
-          )}
-        </LoadedContent>
-      </div>
+      <ListCard
+        loaded={models}
+        rowsOf={() => found.slice(first, first + perPage)}
+        skeleton={12}
+        columns={columns}
+        icon="models"
+        what="models"
+        filters={filterNames}
+      >
+        <p>Add a provider and a model to the configuration to see them here.</p>
+      </ListCard>
       <Pager next={next} first="First page" />
     </>
   );

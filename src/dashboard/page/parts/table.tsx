@@ -23,6 +23,11 @@ export interface Column<Row> {
   readonly note?: (row: Row) => ComponentChildren;
 }
 
+/** The column at the end of a row, with its menu. */
+export function actionsColumn<Row>(cell: Column<Row>["cell"]): Column<Row> {
+  return { name: "Actions", class: "row-end", unseen: true, cell };
+}
+
 interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];

@@ -9,7 +9,7 @@ export function TimeLine({ phases }: { phases: readonly Phase[] }) {
     <ol class="time-line" aria-label="Timeline">
       {phases.map(({ name, kind, startMs, ms }) => (
         <li key={`${name} ${startMs}`}>
-          <span class="name">{name}</span>
+          <span>{name}</span>
           <span class="track">
             <i class={kind} style={{ marginInlineStart: share(startMs), inlineSize: share(ms) }} />
           </span>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Page } from "../../../admin/formats/shapes.ts";
 import type { IssuedKeyView, KeyList, KeyView } from "../../../admin/key-terms/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
-import { api, session, showKey, shownKey, signOut, useAnswer } from "../api.ts";
+import { api, session, showKey, shownKey, useAnswer } from "../api.ts";
 import { OpenExchange } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
@@ -18,12 +18,12 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { PersonButtons } from "../parts/person-buttons.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { Empty, LoadedContent } from "../parts/states.tsx";
 import { path, query, setQuery } from "../router.ts";
 import { Search } from "../search/search-dialog.tsx";
 import { useOwnFound } from "../search/use-found.ts";
-import { nextTheme, theme } from "../theme.ts";
 import { ApproveDevice, SignInForDevice } from "./device.tsx";
 import { Snippets } from "./snippets.tsx";
 
@@ -39,12 +39,7 @@ export function SelfService() {
         <strong>Sluice</strong>
         <small class="muted">{session.value?.name}</small>
         <Search useFound={useOwnFound} placeholder="Key, request id, code or action" />
-        <Button kind="quiet" icon={theme.value} onClick={nextTheme}>
-          Theme: {theme.value}
-        </Button>
-        <Button kind="quiet" icon="sign-out" onClick={signOut}>
-          Sign out
-        </Button>
+        <PersonButtons />
       </header>
       <main id="content" tabIndex={-1}>
         {isDevicePage ? <ApproveDevice /> : <OwnKeys />}
@@ -176,7 +171,7 @@ function OwnKey({ id }: { id: string }) {
           <Card title="Newest requests">
             <LoadedContent loaded={newest}>
               {(page) => (
-                <ExchangeTable exchanges={page.data} withKey={false}>
+                <ExchangeTable exchanges={page.data}>
                   <p>See below how to send the first request.</p>
                 </ExchangeTable>
               )}
