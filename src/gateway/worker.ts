@@ -3,6 +3,7 @@ import { serveRequests } from "../base/threads/worker-thread.ts";
 import { FailedResponse } from "../dialects/errors/failure.ts";
 import { patchJob } from "./attempt/passing.ts";
 import { translateJob } from "./attempt/translating.ts";
+import { resultJob } from "./batches/at-provider/result-job.ts";
 import { scanLineJob } from "./batches/scan-lines.ts";
 import { scanRequestJob } from "./batches/scan-requests.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
@@ -28,6 +29,7 @@ const jobs = [
   eventJob,
   scanLineJob,
   scanRequestJob,
+  resultJob,
 ] as const;
 
 /** The gateway sends each job with the input that it declares. */

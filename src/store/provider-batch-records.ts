@@ -23,6 +23,8 @@ export interface ProviderBatch {
   /** The id of the credential that it was sent with; the provider shows it to no other. */
   readonly credential: string;
   readonly lines: number;
+  /** What its lines are charged by, as JSON; null if an earlier release has sent it. */
+  readonly terms: string | null;
   /** Just before it was sent. */
   readonly createdAtMs: number;
   /** Its id at the provider; null while it is not known whether the provider has it. */

@@ -1,4 +1,6 @@
 import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { Credential } from "./credentials/credential.ts";
+import type { ProviderSettings } from "./provider.ts";
 
 /** A request of a batch: its id there, and its body in the provider's dialect. */
 export interface SentLine {
@@ -25,16 +27,25 @@ export type ProviderResult = { readonly id: string } & (
   | { readonly kind: "cancelled" | "expired" }
 );
 
-/** A vendor's own batches, for one of its credentials. All reject with a `BatchCallFailed`. */
+/** A vendor's own batches. */
+export interface VendorBatches {
+  at(settings: ProviderSettings, credential: Credential): ProviderBatches;
+  /** A line of results; null for what cannot be read, so that other lines get their results. */
+  readResult(line: Uint8Array): ProviderResult | null;
+}
+
+/** The batches of one credential. All reject with a `BatchCallFailed`. */
 export interface ProviderBatches {
+  /** The vendor whose results these are. */
+  readonly kind: ProviderSettings["kind"];
   /** Returns the provider's id. */
   create(lines: readonly SentLine[], headers: ForwardedHeaders, timeoutMs: number): Promise<string>;
   progress(id: string): Promise<BatchProgress>;
   cancel(id: string): Promise<void>;
   /** Batches that were created since then, newest first. */
   list(sinceMs: number): Promise<readonly ListedBatch[]>;
-  /** In any order. Throws where the response breaks off. */
-  results(id: string): AsyncIterable<ProviderResult>;
+  /** The lines of its results, in any order, each in the pieces that arrived. Throws where the response breaks off. */
+  results(id: string): AsyncIterable<readonly Uint8Array[]>;
 }
 
 export class BatchCallFailed extends Error {

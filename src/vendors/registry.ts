@@ -71,7 +71,7 @@ export function providerBatches(
   credentialId: string,
 ): ProviderBatches | null {
   const credential = credentials.find(({ id }) => id === credentialId) ?? credentials[0];
-  return (credential && vendorOf(settings.kind).batches?.(settings, credential)) ?? null;
+  return (credential && vendorOf(settings.kind).batches?.at(settings, credential)) ?? null;
 }
 
 /** All usage and cost reports that vendors offer. */

@@ -5,8 +5,7 @@ import type { MemberChanges } from "../dialects/json/patch.ts";
 import type { FieldVendor } from "../dialects/names/billed-fields.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
-import type { ProviderBatches } from "./batches.ts";
-import type { Credential } from "./credentials/credential.ts";
+import type { VendorBatches } from "./batches.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { ModelList } from "./model-list.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
@@ -79,7 +78,7 @@ export interface Vendor {
   /** The requests for listing its models; absent if it has no list. */
   modelLists?(settings: ProviderSettings): readonly ModelList[];
   /** Its own batches, which cost less; absent if Sluice cannot use them. */
-  batches?(settings: ProviderSettings, credential: Credential): ProviderBatches;
+  readonly batches?: VendorBatches;
   /** The vendor's usage and cost reports; absent if it offers none. */
   readonly usageReports?: VendorUsageReports;
   create(settings: ProviderSettings, context: VendorContext): Provider;

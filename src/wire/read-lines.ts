@@ -12,12 +12,12 @@ export interface LineLimits {
   readonly idleMs: number;
 }
 
-/** A response of any length, line by line, as fast as its reader takes them. Throws where it breaks off. */
+/** A response of any length, line by line, in the pieces that arrived, as fast as its reader takes them. Throws where it breaks off. */
 export async function* readLines(
   send: (receiver: Receiver) => Transfer,
   check: (head: Head) => void,
   { maxLineBytes, idleMs }: LineLimits,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<readonly Uint8Array[]> {
   const pieces = new PieceQueue(send, check);
   let rest: Buffer[] = [];
   let restBytes = 0;
@@ -25,16 +25,17 @@ export async function* readLines(
     for (let piece = await pieces.next(idleMs); piece !== null; piece = await pieces.next(idleMs)) {
       let start = 0;
       for (let end = piece.indexOf(lineFeed); end !== -1; end = piece.indexOf(lineFeed, start)) {
-        const line = Buffer.concat([...rest, piece.subarray(start, end)]);
+        const line = [...rest, piece.subarray(start, end)];
+        const bytes = restBytes + end - start;
         [rest, restBytes, start] = [[], 0, end + 1];
-        if (line.length > 0) yield line;
+        if (bytes > 0) yield line;
       }
       const left = piece.subarray(start);
       rest.push(left);
       restBytes += left.length;
       if (restBytes > maxLineBytes) throw new Error("A line of the response is too long.");
     }
-    if (restBytes > 0) yield Buffer.concat(rest);
+    if (restBytes > 0) yield rest;
   } finally {
     pieces.cancel();
   }

@@ -8,6 +8,7 @@ import type { CostMeter } from "../charge/cost-meter.ts";
 import { meterOf } from "../charge/hold.ts";
 import type { LineSender, ReturnedLine } from "../exchange/client-call.ts";
 import type { Generation } from "./generation.ts";
+import { termsOf } from "./held-terms.ts";
 import type { GenerationCall } from "./provider-call.ts";
 import { prepareAttempt } from "./provider-call.ts";
 
@@ -34,7 +35,9 @@ export async function leaveToProvider(
   if (credential === undefined || !credentials.includes(credential)) return false;
   const { attempt, body } = await prepareAttempt(generation, deployment, true);
   const request = attempt.requestWith(body);
-  await sender.take({ deployment, credential, request, hold: meter.hold, remaining: meter.remaining });
+  const { hold, remaining } = meter;
+  const terms = termsOf(exchange.configured, deployment);
+  await sender.take({ deployment, credential, request, hold, remaining, terms });
   exchange.taken.hold = null;
   exchange.taken.content = null;
   exchange.isReplay = true;
@@ -42,11 +45,13 @@ export async function leaveToProvider(
 }
 
 /** Only for the model that was requested, and for what does not change until the result comes. */
-function deploymentWithBatches({ call, model, isCompactedUpstream }: Generation): Deployment | undefined {
+function deploymentWithBatches(generation: Generation): Deployment | undefined {
+  const { call, model, isCompactedUpstream, extras } = generation;
   const { exchange, turn, scope } = call;
   const hasOtherModel = model.batch !== "native" || exchange.steppedDown !== null;
   const changes = isCompactedUpstream || turn.compaction !== null || turn.keeping?.conversation != null;
-  if (hasOtherModel || changes) return undefined;
+  const runsOthers = extras?.rounds.some(({ other }) => other !== null) ?? false;
+  if (hasOtherModel || runsOthers || changes) return undefined;
   return exchange.configured.upstream
     .deployments(model, scope)
     .find(({ provider }) => vendorOf(provider.settings.kind).batches !== undefined);

@@ -113,7 +113,9 @@ async function outcomeOf(
     return { kind: "again", afterMs, hasReached, cause: "failed" };
   }
   const body = await response.bytes();
-  return uncharged(gateway, batch, line, { status: response.status, requestId: exchange.id, body });
+  const own = { status: response.status, requestId: exchange.id, body };
+  // An earlier run may have been charged, and its model removed since.
+  return (await charged(gateway, batch, line, exchange)) ?? uncharged(gateway, batch, line, own);
 }
 
 /** Its key cannot be used now. What has run at a provider ends all the same: the key may never be active again. */

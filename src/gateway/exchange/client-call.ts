@@ -10,6 +10,7 @@ import type { KeyMode } from "../../store/store.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { ProviderResult } from "../../vendors/batches.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
+import type { ActiveConfig } from "../active-config.ts";
 import type { BackgroundPlan } from "../turns/backgrounds.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
@@ -135,6 +136,8 @@ export interface LeavingLine {
   readonly hold: Hold;
   /** What the tightest limit still allows. */
   readonly remaining: number;
+  /** What it is charged by. */
+  readonly terms: string;
 }
 
 export interface ReturnedLine {
@@ -144,6 +147,8 @@ export interface ReturnedLine {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly credential: string;
+  /** The configuration when it was held, by which it is charged. */
+  readonly configured: ActiveConfig;
 }
 
 /** The URL without the client's host, which may be missing or invalid. */

@@ -100,7 +100,7 @@ export class Exchange {
   /** Replaced if the exchange outlives it. */
   call: ClientCall;
   readonly clock: Clock;
-  /** The configuration when the request arrived. A later reload does not affect it. */
+  /** The configuration when the request arrived, or was held. A later reload does not affect it. */
   readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
@@ -164,7 +164,7 @@ export class Exchange {
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
     this.id = call.line?.returned?.hold?.id ?? newId("req_");
-    this.configured = gateway.configured;
+    this.configured = call.line?.returned?.configured ?? gateway.configured;
     this.clock = gateway.clock;
     this.atMs = this.clock.wallMs();
     this.startedMs = this.clock.monotonicMs();

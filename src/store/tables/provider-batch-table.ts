@@ -27,9 +27,9 @@ export function storedProviderBatches(
         const node = lines[0]?.node ?? 0;
         const holds = lines.map(({ hold }) => hold);
         if (!(yield* isRunning(batch.batchId, lines)) || !(yield* parkHolds(holds, node))) return false;
-        const { id, batchId, provider, upstreamModel, credential, createdAtMs } = batch;
+        const { id, batchId, provider, upstreamModel, credential, createdAtMs, terms } = batch;
         const [row] = yield* query<{ no: number }>(insert, [
-          ...[id, batchId, provider, upstreamModel, credential, batch.lines, createdAtMs, dueAtMs],
+          ...[id, batchId, provider, upstreamModel, credential, batch.lines, createdAtMs, dueAtMs, terms],
         ]);
         const parked = lines.map(({ no, hold }) => [no, hold.holdId]);
         yield* query(parkLines, [batchId, row?.no ?? 0, JSON.stringify(parked)]);
@@ -156,7 +156,7 @@ interface ProviderBatchRow extends Omit<ProviderBatch, "isCancelled"> {
   readonly isCancelled: number;
 }
 
-const columns = `id, (SELECT b.id FROM batches b WHERE b.no = batch_no) AS "batchId", provider, upstream_model AS "upstreamModel", credential, lines, created_at_ms::float8 AS "createdAtMs",
+const columns = `id, (SELECT b.id FROM batches b WHERE b.no = batch_no) AS "batchId", provider, upstream_model AS "upstreamModel", credential, lines, terms, created_at_ms::float8 AS "createdAtMs",
   provider_id AS "providerId", is_cancelled AS "isCancelled", looks`;
 
 const numberOf = "(SELECT p.no FROM provider_batches p WHERE p.id = $1::text)";
@@ -176,8 +176,8 @@ function* isRunning(batchId: string, lines: readonly OwnedLine[]): Work<boolean>
 }
 
 const insert = `
-INSERT INTO provider_batches (id, batch_no, provider, upstream_model, credential, lines, created_at_ms, due_at_ms)
-SELECT $1::text, no, $3::text, $4::text, $5::text, $6::int8, $7::int8, $8::int8 FROM batches WHERE batches.id = $2::text RETURNING no::float8 AS no`;
+INSERT INTO provider_batches (id, batch_no, provider, upstream_model, credential, lines, created_at_ms, due_at_ms, terms)
+SELECT $1::text, no, $3::text, $4::text, $5::text, $6::int8, $7::int8, $8::int8, $9::text FROM batches WHERE batches.id = $2::text RETURNING no::float8 AS no`;
 
 const parkLines = `
 UPDATE batch_lines SET state = 3, provider_batch_no = $2::int8, hold_id = e.value ->> 1

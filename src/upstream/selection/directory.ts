@@ -77,8 +77,10 @@ export class Directory {
 
   /** By priority. */
   deployments(model: ModelSettings, scope: string): readonly Deployment[] {
-    const candidates = this.#candidates.get(model.id) ?? this.#candidatesOfUnlisted(model);
-    return candidates
+    // A model of an earlier configuration has its own deployments.
+    const listed = this.#candidates.get(model.id);
+    const isOwn = listed?.[0]?.deployment.model === model;
+    return (isOwn ? listed : this.#candidatesOfUnlisted(model))
       .map(({ deployment }) => deployment)
       .filter(({ provider }) => inScope(scope, { provider: provider.settings.name }))
       .toSorted((one, other) => one.priority - other.priority);

@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/bytes.ts";
 import { type Json, type JsonObject, tryParse } from "../../base/json.ts";
 import { openBrace } from "../../dialects/json/json-bytes.ts";
 import { countOf, nonEmpty, objectOf, objectsOf, parseObject } from "../../dialects/json/json-fields.ts";
@@ -13,6 +14,7 @@ import {
   type ProviderBatches,
   type ProviderResult,
   type SentLine,
+  type VendorBatches,
 } from "../batches.ts";
 import type { Credential } from "../credentials/credential.ts";
 import type { ProviderSettings } from "../provider.ts";
@@ -32,7 +34,9 @@ interface Call {
 }
 
 /** https://platform.claude.com/docs/en/api/creating-message-batches. Its batches have no metadata, only the ids of their requests. */
-export function messageBatches(settings: ProviderSettings, credential: Credential): ProviderBatches {
+export const messageBatches: VendorBatches = { at: batchesOf, readResult: resultOf };
+
+function batchesOf(settings: ProviderSettings, credential: Credential): ProviderBatches {
   const send = (use: ReturnType<Credential["use"]>, call: Call, receiver: Receiver) => {
     const url = new URL(`${settings.baseUrl}/v1/messages/batches${call.path}`);
     const headers = {
@@ -56,6 +60,7 @@ export function messageBatches(settings: ProviderSettings, credential: Credentia
     return objectFrom((receiver) => send(use, call, receiver), timeoutMs);
   };
   return {
+    kind: settings.kind,
     async create(lines, headers, timeoutMs) {
       const made = await object({ method: "POST", path: "", headers, body: bodyOf(lines) }, timeoutMs);
       return idOf(made);
@@ -80,10 +85,7 @@ export function messageBatches(settings: ProviderSettings, credential: Credentia
     async *results(id) {
       const use = await ready();
       const call = { method: "GET", path: `${pathOf(id)}/results` } as const;
-      for await (const line of readLines((receiver) => send(use, call, receiver), checkHead, lineLimits)) {
-        const result = resultOf(line);
-        if (result !== null) yield result;
-      }
+      yield* readLines((receiver) => send(use, call, receiver), checkHead, lineLimits);
     },
   };
 }
@@ -170,9 +172,9 @@ function listedOf(body: JsonObject): ListedBatch {
   };
 }
 
-/** The provider's bytes of a message are kept as they are. Null for what cannot be read, so that other lines get their results. */
-function resultOf(line: Buffer): ProviderResult | null {
-  const parsed = objectOf(tryParse(line.toString()));
+/** The provider's bytes of a message are kept as they are. */
+function resultOf(line: Uint8Array): ProviderResult | null {
+  const parsed = objectOf(tryParse(asBuffer(line).toString()));
   const result = objectOf(parsed?.["result"]);
   const id = nonEmpty(parsed?.["custom_id"]);
   if (id === null || result === null) return null;

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { objectOf, objectsOf } from "../../../src/dialects/json/json-fields.ts";
 import { migratedDatabase } from "../../store/postgres/fixtures.ts";
 import { anthropicError, cutAfter, json, text } from "../../support/answers.ts";
 import {
@@ -318,6 +319,69 @@ describe.each(stores)("lines at a provider on %s", (store) => {
     await waitFor(async () => (await reserved()) === 0, "the holds to end");
     await waitFor(async () => (await world.running.store.batches.open()).length === 0, "the batch to end");
     await world.reload((config) => config);
+  });
+
+  test.each([
+    [
+      "their model costs more",
+      (config: string) => config.replace("input = 0.5\noutput = 1.0", "input = 5.0\noutput = 10.0"),
+    ],
+    ["their model is gone", (config: string) => config.replace('id = "claude-batch"', 'id = "claude-other"')],
+    ["a credit is worth less", (config: string) => `[money]\nusd_per_credit = 0.5\n${config}`],
+  ])("cost what they were held at, although %s since", async (_, change) => {
+    batches.takesMs = 100_000;
+    const { id } = await client.create(lines(5));
+    await waitFor(() => batches.linesSent.length === 5, "the lines to be sent");
+    await world.reload(change);
+    try {
+      for (const batch of batches.batches) batch.endsAtMs = Date.now();
+      expect((await client.untilEnded(id)).request_counts.completed).toBe(5);
+      expect((await amounts()).toSorted()).toEqual([0, 1, 2, 3, 4].map(costOf).toSorted());
+      expect(await reserved()).toBe(0);
+    } finally {
+      await world.reload((config) => config);
+    }
+  });
+
+  test("run again when the provider has lost their batch, and not before it must have been visible", async () => {
+    const before = world.gateway.batches.counts.interrupted;
+    batches.takesMs = 100_000;
+    const { id } = await client.create(lines(3));
+    await waitFor(() => batches.linesSent.length === 3, "the lines to be sent");
+    // Unknown by its id, and still in the list: it may come back.
+    batches.fault = (_, at) => (at === "get" ? anthropicError(404, "not_found_error", "what?") : null);
+    await Bun.sleep(1500);
+    expect(await reserved()).toBeGreaterThan(0);
+    expect(single()).toBe(0);
+    batches.batches.splice(0);
+    const ended = await client.untilEnded(id);
+    expect(ended.request_counts.completed).toBe(3);
+    expect(await amounts()).toEqual(Array(3).fill(costOfFixture));
+    expect(world.gateway.batches.counts.interrupted - before).toBe(3);
+    expect(await reserved()).toBe(0);
+  });
+
+  test("with long results are read on the thread for large bodies", async () => {
+    const { largeBodies } = world.gateway;
+    const runResponse = spyOn(largeBodies, "runResponse");
+    const long = "text ".repeat(300_000);
+    batches.resultOf = (line) => {
+      const result = succeeded(line);
+      if (questionOf(line) !== 1) return result;
+      const message = objectOf(result["message"]);
+      return { ...result, message: { ...message, content: [{ type: "text", text: long }] } };
+    };
+    const ended = await client.untilEnded((await client.create(lines(3))).id);
+    const results = await client.results(ended);
+    expect(results.map(({ response }) => response?.status_code)).toEqual([200, 200, 200]);
+    const [content] = objectsOf(results[1]?.response?.body["choices"]).map(
+      ({ message }) => objectOf(message)?.["content"],
+    );
+    expect(content === long).toBe(true);
+    const jobs = runResponse.mock.calls.map(([{ name }]) => name);
+    expect(jobs.filter((name) => name === "result")).toHaveLength(1);
+    expect((await amounts()).toSorted()).toEqual([0, 1, 2].map(costOf).toSorted());
+    runResponse.mockRestore();
   });
 
   test("wait out a provider that is slow or fails", async () => {

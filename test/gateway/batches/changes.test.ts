@@ -38,6 +38,26 @@ onBothStores("", (place) => {
     expect(await world.chargesOf(caller)).toHaveLength(8);
   });
 
+  test("a model that is removed after a line was charged does not take its result away", async () => {
+    const { batches } = world.gateway.batches.store;
+    const { endLine } = batches;
+    let failures = 1;
+    const dying: Partial<typeof batches> = {
+      endLine: (...ended) => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new Error("The process was killed.")) : endLine(...ended);
+      },
+    };
+    Object.assign(batches, dying);
+    const { id, letGo } = await begun(8);
+    await world.reload((config) => config.replace('id = "claude-test"', 'id = "another-test"'));
+    letGo();
+    const ended = await client.untilEnded(id);
+    Object.assign(batches, { endLine });
+    expect(ended.request_counts).toEqual({ total: 8, completed: 8, failed: 0 });
+    expect(await world.chargesOf(caller)).toHaveLength(8);
+  });
+
   test("a full key waits for space, and loses nothing that is paid", async () => {
     const { id, letGo } = await begun(20);
     await world.reload((config) => `[batches]\nbytes_per_key = 100\n${config}`);

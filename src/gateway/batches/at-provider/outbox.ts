@@ -33,7 +33,7 @@ interface LeftLine extends LeavingLine {
 }
 
 /** Lines of a batch that go to one provider together. */
-interface Group extends Pick<LeavingLine, "deployment" | "credential"> {
+interface Group extends Pick<LeavingLine, "deployment" | "credential" | "terms"> {
   readonly batch: OpenBatch;
   readonly accountId: string;
   /** What lines at providers reserved in the account when the group began. */
@@ -85,8 +85,8 @@ export class Outbox {
   }
 
   async #take(batch: OpenBatch, line: ClaimedLine, leaving: LeavingLine): Promise<void> {
-    const { deployment, credential, request, hold, remaining } = leaving;
-    const name = [batch.id, deployment.name, credential].join(" ");
+    const { credential, request, hold, remaining, terms } = leaving;
+    const name = [batch.id, credential, terms].join(" ");
     const group = this.#groups.getOrInsertComputed(name, () => this.#newGroup(batch, leaving));
     const parked = await group.parked;
     if (group.isClosed) return this.#take(batch, line, leaving);
@@ -124,7 +124,7 @@ export class Outbox {
     return held;
   }
 
-  #newGroup(batch: OpenBatch, { deployment, credential, hold: { accountId } }: LeavingLine): Group {
+  #newGroup(batch: OpenBatch, { deployment, credential, terms, hold: { accountId } }: LeavingLine): Group {
     const { store } = this.#options.gateway.batches;
     const parked = store.providerBatches.parkedAmount(batch.keyId);
     const empty = {
@@ -137,7 +137,7 @@ export class Outbox {
       isClosed: false,
       timer: null,
     };
-    const group: Group = { batch, deployment, credential, accountId, parked, ...empty };
+    const group: Group = { batch, deployment, credential, terms, accountId, parked, ...empty };
     this.#unparked.add(group);
     return group;
   }
@@ -175,12 +175,12 @@ export class Outbox {
     const { gateway, onError } = this.#options;
     const { clock, accounts, batches, configured } = gateway;
     const { providerBatches: stored } = batches.store;
-    const { deployment, credential, batch, lines } = group;
+    const { deployment, credential, terms, batch, lines } = group;
     const { providerPollMs } = configured.settings.batches;
     const createdAtMs = Math.floor(clock.wallMs());
     const record = {
       ...{ id: newId("slb_"), batchId: batch.id, provider: deployment.provider.settings.name, credential },
-      ...{ upstreamModel: deployment.upstreamModel, lines: lines.length, createdAtMs },
+      ...{ upstreamModel: deployment.upstreamModel, lines: lines.length, terms, createdAtMs },
     };
     const held = lines.map(({ line, hold }) => ({ ...line, hold: ownedHold(hold) }));
     const dueAtMs = createdAtMs + sendLeases * providerPollMs;

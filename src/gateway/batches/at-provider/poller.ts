@@ -1,9 +1,12 @@
 import type { ProviderBatch } from "../../../store/store.ts";
 import { BatchCallFailed, type BatchProgress, type ProviderBatches } from "../../../vendors/batches.ts";
 import { providerBatches } from "../../../vendors/registry.ts";
+import type { ActiveConfig } from "../../active-config.ts";
+import { heldConfig } from "../../attempt/held-terms.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { OpenBatch } from "../open-batch.ts";
 import { lineOf } from "./custom-id.ts";
+import { readResults } from "./result-job.ts";
 import type { ReturnedLines } from "./returned-lines.ts";
 import { pollAfterMs, sendLeases } from "./timing.ts";
 
@@ -137,6 +140,7 @@ export class ProviderPoller {
     } catch (error) {
       if (this.#isStopped) return;
       this.#onError(error);
+      if (await this.#isGone(record, error)) return await this.#runAgain(batch, record);
     }
     if (isTooOld) await this.#runAgain(batch, record);
     else await this.#postpone(record, record.looks + 1);
@@ -149,6 +153,18 @@ export class ProviderPoller {
     return api;
   }
 
+  /** Whether the provider has the batch no more: neither by its id nor in its list. A new one may be visible later. */
+  async #isGone(record: ProviderBatch, error: unknown): Promise<boolean> {
+    const { providerId, createdAtMs } = record;
+    const isNew = this.#nowMs - createdAtMs < sendLeases * this.#pollMs;
+    const isUnknown = error instanceof BatchCallFailed && error.status === 404;
+    if (providerId === null || isNew || !isUnknown) return false;
+    const listed = await this.#apiOf(record)
+      .list(createdAtMs - skewMs)
+      .catch(() => null);
+    return listed?.every(({ id }) => id !== providerId) ?? false;
+  }
+
   /** It may have been sent, and the process ended before it knew: the provider's batches tell by the ids of their requests. */
   async #search(batch: OpenBatch, record: ProviderBatch, api: ProviderBatches): Promise<void> {
     const listed = await api.list(record.createdAtMs - skewMs);
@@ -158,7 +174,7 @@ export class ProviderPoller {
     );
     for (const { id, hasEnded } of possible) {
       if (!hasEnded) continue;
-      if (await isOwn(api, id, record)) {
+      if (await this.#isOwn(api, id, record)) {
         await this.#store.sent(record.id, id, this.#nowMs);
         return;
       }
@@ -180,18 +196,19 @@ export class ProviderPoller {
     { count }: BatchProgress,
   ): Promise<void> {
     const { lines, gateway } = this.#options;
+    const returned = { ...record, configured: configOf(gateway, record) };
     const settling = new Set<Promise<unknown>>();
     const seen = new Set<string>();
     let areAllSettled = true;
     let renewAtMs = this.#nowMs + this.#pollMs;
     try {
-      for await (const result of api.results(record.providerId ?? "")) {
+      for await (const result of readResults(gateway, api, record.providerId ?? "")) {
         if (this.#isStopped) return;
         seen.add(result.id);
         const no = lineOf(record.id, result.id);
         if (no === null) gateway.batches.counts.unknown += 1;
         else {
-          const one = lines.settle(batch, record, no, result).then((isSettled) => {
+          const one = lines.settle(batch, returned, no, result).then((isSettled) => {
             areAllSettled &&= isSettled;
             settling.delete(one);
           });
@@ -220,6 +237,17 @@ export class ProviderPoller {
     if (!(await this.#store.over(record.id))) await this.#postpone(record, record.looks);
   }
 
+  async #isOwn(api: ProviderBatches, id: string, record: ProviderBatch): Promise<boolean> {
+    try {
+      for await (const result of readResults(this.#options.gateway, api, id))
+        return lineOf(record.id, result.id) !== null;
+    } catch (error) {
+      // Another key's, or deleted.
+      if (!(error instanceof BatchCallFailed) || error.isPassing) throw error;
+    }
+    return false;
+  }
+
   async #postpone({ id }: ProviderBatch, looks: number): Promise<void> {
     await this.#store.postpone(id, this.#nowMs + pollAfterMs(this.#pollMs, looks), looks);
   }
@@ -229,12 +257,7 @@ function isOld({ createdAtMs }: ProviderBatch, nowMs: number): boolean {
   return nowMs - createdAtMs > maxAgeMs;
 }
 
-async function isOwn(api: ProviderBatches, id: string, record: ProviderBatch): Promise<boolean> {
-  try {
-    for await (const result of api.results(id)) return lineOf(record.id, result.id) !== null;
-  } catch (error) {
-    // Another key's, or deleted.
-    if (!(error instanceof BatchCallFailed) || error.isPassing) throw error;
-  }
-  return false;
+/** An earlier release has noted no terms. */
+function configOf({ configured }: Gateway, { terms }: ProviderBatch): ActiveConfig {
+  return terms === null ? configured : heldConfig(configured, terms);
 }

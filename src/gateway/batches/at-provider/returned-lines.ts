@@ -21,6 +21,9 @@ export interface ReturnedLinesOptions {
   slowDown(place: string): void;
 }
 
+/** A provider's batch that has ended, and what its lines are charged by. */
+type ReturnedBatch = ProviderBatch & Pick<ReturnedLine, "configured">;
+
 /**
  * Ends lines that were at a provider. A hold is released before its line ends or runs again, so that a crash in between leaves a line
  * without a hold, which is looked at again, and never a hold without a line.
@@ -35,7 +38,7 @@ export class ReturnedLines {
   /** False if its result has to be read again. */
   async settle(
     batch: OpenBatch,
-    record: ProviderBatch,
+    record: ReturnedBatch,
     no: number,
     result: ProviderResult,
   ): Promise<boolean> {
@@ -79,7 +82,7 @@ export class ReturnedLines {
 
   async #end(
     batch: OpenBatch,
-    { provider, upstreamModel, credential }: ProviderBatch,
+    { provider, upstreamModel, credential, configured }: ReturnedBatch,
     line: LineAtProvider,
     result: ProviderResult,
   ): Promise<boolean> {
@@ -89,7 +92,7 @@ export class ReturnedLines {
       return true;
     }
     const hold = line.hold && gateway.accounts.adopt(line.hold);
-    const outcome = await run(batch, line, { result, hold, provider, upstreamModel, credential });
+    const outcome = await run(batch, line, { result, hold, provider, upstreamModel, credential, configured });
     const isUnreadable = outcome.kind === "again" && outcome.cause === "failed";
     if (outcome.kind !== "ended" && result.kind === "response" && !isUnreadable) {
       if (hold?.state === "open") gateway.accounts.parked(hold);
