@@ -30,9 +30,9 @@ export interface RunOptions {
 /** In the checkout, because a temporary folder may live in memory, where a fsync costs nothing. */
 const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
 
-const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
+const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 45_000 };
 /** For cells that a bar is about, in a run that one waits for; the others get less. */
-const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 8000 };
+const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 45_000 };
 const briefPace: Pace = { rounds: 3, windowMs: 300, mostWarmupMs: 1500 };
 
 export async function runBench({ full, only, other: program, progress }: RunOptions): Promise<Results> {

@@ -11,6 +11,7 @@ import type { IrTool } from "../../src/dialects/ir/ir.ts";
 import { encryptedCharsPerImage, writtenText } from "../../src/dialects/provider-response/produced.ts";
 import { providerDialect } from "../../src/dialects/registry.ts";
 import { ToolNames } from "../../src/dialects/tools/names.ts";
+import { usualTargets } from "./golden-file.ts";
 
 const dialect = providerDialect("gemini");
 
@@ -152,7 +153,7 @@ describe("what Gemini wrote, for a count if it reports no usage,", () => {
 
   test("is the text of all candidates in a stream", () => {
     const data = JSON.stringify(chunk);
-    const events = dialect.createStreamReader({ target: null }).read({ event: "", data });
+    const events = dialect.createStreamReader({ target: usualTargets.gemini }).read({ event: "", data });
     expect(events.find((event) => event.type === "written")).toMatchObject({ text: parts.join("") });
     const shown = events.filter((event) => event.type === "delta").map((event) => event.text);
     expect(shown).toEqual(["first", '{"at":"sea"}']);

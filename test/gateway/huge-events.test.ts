@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { maxParsedValues } from "../../src/dialects/json/json-bytes.ts";
-import { answerIn } from "../../src/dialects/provider-response/stream-reader.ts";
 import { providerDialect, providerDialectNames } from "../../src/dialects/registry.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { type Answer, sse } from "../support/answers.ts";
+import { answerIn } from "../support/read-stream.ts";
 import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, streamEvents, usageOf } from "./wire-answers.ts";
 import { World } from "./world.ts";

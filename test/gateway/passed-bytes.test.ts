@@ -27,7 +27,7 @@ class ObedientReader extends StreamReader {
 
 function newRelayer(): PassthroughRelayer {
   const call = { dialect: "chat", hideUsage: true, requestId: "req_1", model: "m", atSeconds: 1 } as const;
-  return new PassthroughRelayer({ ...call, reader: new ObedientReader() });
+  return new PassthroughRelayer({ ...call, reader: new ObedientReader(false) });
 }
 
 const texts = ["plain", "naïve", "— dash", "日本語", "🙂", "\ufeff", "\ufffd"];

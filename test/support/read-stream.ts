@@ -1,7 +1,7 @@
 import type { IrEvent } from "../../src/dialects/ir/ir.ts";
 import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
 import {
-  answerIn,
+  passAnswer,
   type ReadEvent,
   type StreamReader,
 } from "../../src/dialects/provider-response/stream-reader.ts";
@@ -29,7 +29,12 @@ export function meterAfter(reader: StreamReader, events: string): StreamMeter {
 
 /** The answer in a stream that is whole. Throws what is wrong with it. */
 export function answerOf(reader: StreamReader, pieces: Iterable<Uint8Array>): IrEvent[] {
+  return [...readAll(reader, pieces)].flatMap(answerIn);
+}
+
+/** The events of the response among these. Throws what is wrong with it. */
+export function answerIn(events: readonly ReadEvent[]): IrEvent[] {
   const answer: IrEvent[] = [];
-  for (const read of readAll(reader, pieces)) answer.push(...answerIn(read));
+  passAnswer(events, (event) => answer.push(event));
   return answer;
 }

@@ -137,7 +137,7 @@ const provider: ProviderDialect = {
     usageOption: null,
     issuedIds,
   },
-  createStreamReader: ({ isStored }) => new MessagesStreamReader(isStored),
+  createStreamReader: (options) => new MessagesStreamReader(options),
   isOpening: openingTest("message_start", "ping"),
   openingUsage: ({ message }) => readUsage(objectOf(message)?.["usage"]),
 };

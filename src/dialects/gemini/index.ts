@@ -72,7 +72,7 @@ const provider: ProviderDialect = {
     usageOption: null,
     issuedIds: () => [],
   },
-  createStreamReader: ({ target }) => new GeminiStreamReader(target),
+  createStreamReader: (options) => new GeminiStreamReader(options),
   failedStart,
 };
 

@@ -30,7 +30,7 @@ export class DoneReader extends StreamReader {
   #hasContent = false;
 
   constructor(events: DoneEvents) {
-    super();
+    super(false);
     this.#events = events;
     this.#missing = events.results;
   }

@@ -115,7 +115,7 @@ const provider: ProviderDialect = {
     },
     issuedIds,
   },
-  createStreamReader: ({ target }) => new ChatStreamReader(target),
+  createStreamReader: (options) => new ChatStreamReader(options),
   failedStart,
   isOpening: isOpeningChunk,
 };

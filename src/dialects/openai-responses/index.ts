@@ -137,7 +137,7 @@ const provider: ProviderDialect = {
     issuedIds,
     endedIds,
   },
-  createStreamReader: ({ isStored }) => new ResponsesStreamReader(isStored),
+  createStreamReader: (options) => new ResponsesStreamReader(options),
   isOpening: openingTest("response.created", "response.queued", "response.in_progress", "keepalive"),
 };
 

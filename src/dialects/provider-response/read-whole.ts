@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { malformedResponse } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
-import { answerIn, type StreamReader } from "./stream-reader.ts";
+import { passAnswer, type StreamReader } from "./stream-reader.ts";
 
 /**
  * Reads a non-streaming response as the equivalent events of a stream. `usage`: the usage of all of it, if the events
@@ -16,10 +16,11 @@ export function readAsStream(
   const read = events.flatMap(([event, json]) =>
     reader.read({ event, data: "", parsed: { json, isCut: false } }),
   );
-  const answer = [...answerIn(read)];
+  const answer: IrEvent[] = [];
+  passAnswer(read, (event) => answer.push(event));
   if (!read.some((event) => event.type === "finish" || (event.type === "text_end" && event.isLast)))
     throw malformedResponse("a response without a finish reason");
-  answer.push(...answerIn(reader.end()));
+  passAnswer(reader.end(), (event) => answer.push(event));
   const reported = answer.findLast((event) => event.type === "usage")?.usage ?? null;
   return withUsage(answer, usage === undefined ? reported : usage);
 }

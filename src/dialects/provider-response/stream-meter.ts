@@ -4,7 +4,7 @@ import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { runningTotal } from "../usage/reported-usage.ts";
 import { ProducedText } from "./produced.ts";
-import { answerIn, type EndedIds, type ReadEvent } from "./stream-reader.ts";
+import { type EndedIds, passAnswer, type ReadEvent } from "./stream-reader.ts";
 
 const noIds: readonly string[] = [];
 
@@ -106,16 +106,16 @@ export class StreamMeter {
   }
 
   /**
-   * Adds the events and yields the events of the response, with the usage so far. Throws the reason if the response fails.
+   * Adds the events, and passes on what the response consists of, with the usage so far. Throws the reason if the response fails.
    */
-  *answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
+  addTranslated(events: readonly ReadEvent[], pass: (event: IrEvent) => void): void {
     const isFirst = !this.#hasContent;
     this.add(events);
     if (isFirst) this.#isUntranslated = this.#hasContent;
-    for (const event of answerIn(events)) {
+    passAnswer(events, (event) => {
       if (event.type === "delta" || event.type === "block_start") this.#isUntranslated = false;
-      yield event.type === "usage" ? { type: "usage", usage: this.partialUsage ?? event.usage } : event;
-    }
+      pass(event.type === "usage" ? { type: "usage", usage: this.partialUsage ?? event.usage } : event);
+    });
   }
 
   /** Marks that content has arrived that is not counted. */

@@ -48,10 +48,10 @@ export interface EndedIds {
 }
 
 /**
- * The events of the response. After the events before a failure have been consumed, throws the reason why it failed or
- * cannot be translated.
+ * Passes on the events of the response. After the events before a failure, throws the reason why it failed or cannot be
+ * translated.
  */
-export function* answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
+export function passAnswer(events: readonly ReadEvent[], pass: (event: IrEvent) => void): void {
   for (const event of events) {
     switch (event.type) {
       case "failure":
@@ -66,7 +66,7 @@ export function* answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
       case "end":
         break;
       default:
-        yield event;
+        pass(event);
     }
   }
 }
@@ -80,6 +80,8 @@ const nothing: readonly ReadEvent[] = [];
  * `unreadable`, and reading continues.
  */
 export abstract class StreamReader {
+  /** The blocks of the response are read only for a translation; what it costs never depends on them. */
+  protected readonly isTranslated: boolean;
   #events: ReadEvent[] = [];
   /** Ended normally, or with a failure. */
   #hasEnded = false;
@@ -89,14 +91,18 @@ export abstract class StreamReader {
   /** The end of the body ends the stream: the response is complete with its last text, and more events may follow. */
   readonly endsWithBody: boolean = false;
 
+  constructor(isTranslated: boolean) {
+    this.isTranslated = isTranslated;
+  }
+
   /** Reads the next event. Events after the end are ignored. */
   read(frame: SseFrame): readonly ReadEvent[] {
-    return this.#hasEnded ? nothing : this.#collect(() => this.#readFrame(frame));
+    return this.#hasEnded ? nothing : this.#found(frame);
   }
 
   /** Called at the end of the provider's body, unless the stream has ended before. */
   end(): readonly ReadEvent[] {
-    return this.#hasEnded ? nothing : this.#collect(() => this.readEnd());
+    return this.#hasEnded ? nothing : this.#found(null);
   }
 
   /** The next number of a stream whose events are numbered, and the response's id. */
@@ -104,7 +110,10 @@ export abstract class StreamReader {
     return { sequenceNumber: 0, responseId: null };
   }
 
-  /** Reads a JSON object. `isCut`: null is in the place of its largest parts. */
+  /**
+   * Reads a JSON object. `isCut`: null is in the place of its largest parts. Throws if it cannot be translated, after
+   * everything else has been read.
+   */
   protected abstract readEvent(event: JsonObject, name: string, isCut: boolean): void;
 
   /** The name of an event in error messages. */
@@ -127,19 +136,16 @@ export abstract class StreamReader {
     if (text !== "" || encryptedChars > 0) this.emit({ type: "written", text, encryptedChars });
   }
 
-  /** Does what only a translation needs. */
-  protected translate(read: () => void): void {
+  /** Null stands for the end of the body. */
+  #found(frame: SseFrame | null): readonly ReadEvent[] {
+    this.#events = [];
     try {
-      read();
+      if (frame === null) this.readEnd();
+      else this.#readFrame(frame);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       this.emit({ type: "unreadable", error, text: "" });
     }
-  }
-
-  #collect(read: () => void): readonly ReadEvent[] {
-    this.#events = [];
-    this.translate(read);
     return this.#events;
   }
 

@@ -118,6 +118,7 @@ export class StreamTranslator {
   readonly #writer: StreamWriter;
   readonly #restorer: EventRestorer;
   readonly #order = new BlockOrder();
+  readonly #restore = (event: IrEvent) => this.#restorer.push(event);
   #written = "";
 
   constructor({ target, call, toolMapping }: TranslationContext) {
@@ -183,7 +184,7 @@ export class StreamTranslator {
   }
 
   #translate(events: readonly ReadEvent[]): string {
-    for (const event of this.meter.answerIn(events)) this.#restorer.push(event);
+    this.meter.addTranslated(events, this.#restore);
     return this.#take();
   }
 

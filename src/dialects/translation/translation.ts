@@ -110,7 +110,7 @@ class ResponseCollector {
 
   #collect(events: readonly ReadEvent[]): void {
     try {
-      for (const event of this.meter.answerIn(events)) this.#restorer.push(event);
+      this.meter.addTranslated(events, (event) => this.#restorer.push(event));
     } catch (error) {
       throw this.#billed(error);
     }

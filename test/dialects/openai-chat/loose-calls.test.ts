@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
-import { answerIn } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import type { BodyDialectName } from "../../support/body-dialects.ts";
+import { answerIn } from "../../support/read-stream.ts";
 import { usualTargets } from "../golden-file.ts";
 import { collected } from "../ir-events.ts";
 

@@ -13,9 +13,9 @@ import type {
   ReasoningSignature,
 } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
-import { answerIn } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
+import { answerIn } from "../../support/read-stream.ts";
 import { collected, eventsOf } from "../ir-events.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 

@@ -77,3 +77,24 @@ test.each(providerDialectNames)(
     }
   },
 );
+
+/** Blocks of the answer, which only a translation needs. */
+const ofTheAnswer = new Set(["block_start", "delta", "part", "block_end", "finish"]);
+
+test.each(providerDialectNames)(
+  "what a reader of %s finds to charge does not depend on whether the stream is translated",
+  (name) => {
+    const random = seededRandom(13);
+    for (let count = 0; count < 500; count += 1) {
+      const pieces = [Buffer.from(count < recorded.length ? (recorded[count] ?? "") : someStream(random))];
+      const passed = [...readAll(providerDialect(name).createStreamReader({ target: null }), pieces)];
+      for (const [at, events] of [...readAll(newReader(name), pieces)].entries()) {
+        // What cannot be translated fails there, and only there.
+        if (events.some((event) => event.type === "unreadable" && event.text === "")) break;
+        const charged = (found: readonly ReadEvent[] = []) =>
+          found.filter(({ type }) => !ofTheAnswer.has(type));
+        expect(charged(passed[at])).toEqual(charged(events));
+      }
+    }
+  },
+);

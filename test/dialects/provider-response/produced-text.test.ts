@@ -7,7 +7,7 @@ test("text that comes in events of changing form is not copied again for each ch
     `data: {"id":"${id}","choices":[{"index":0,"delta":{"content":"12345678901234567890"}}]}\n\n`;
   const events = (event("a").repeat(2) + event("b").repeat(2)).repeat(1000);
   const flatten = spyOn(Buffer, "byteLength");
-  const meter = meterAfter(new ChatStreamReader(null), events);
+  const meter = meterAfter(new ChatStreamReader({ target: null }), events);
   const times = flatten.mock.calls.length;
   flatten.mockRestore();
   expect(meter.producedChars).toBe(80_000);

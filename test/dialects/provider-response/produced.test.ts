@@ -22,7 +22,7 @@ function meterOf(reader: StreamReader, events: readonly JsonObject[]): StreamMet
 
 describe("in a chat stream the text counts, wherever it is:", () => {
   const ofDelta = (delta: JsonObject) =>
-    producedBy(new ChatStreamReader(null), [
+    producedBy(new ChatStreamReader({ target: null }), [
       { id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null }] },
     ]);
   const fn = { name: "f", arguments: "(a)" };
@@ -57,12 +57,12 @@ describe("in a stream of Messages the text counts, wherever it is:", () => {
     ["a call", block({ type: "tool_use", id: "t", name: "f", input: {} }), "f"],
     ["but not a tool's result", block({ type: "web_search_tool_result", content: [{ title: "t" }] }), ""],
   ])("%s", (_, event, text) => {
-    expect(producedBy(new MessagesStreamReader(), [event])).toBe(text);
+    expect(producedBy(new MessagesStreamReader({ target: null }), [event])).toBe(text);
   });
 });
 
 describe("in a stream of Responses", () => {
-  const events = (...all: JsonObject[]) => producedBy(new ResponsesStreamReader(), all);
+  const events = (...all: JsonObject[]) => producedBy(new ResponsesStreamReader({ target: null }), all);
   const message = { type: "message", id: "m", content: [{ type: "output_text", text: "Hi" }] };
   const call = { type: "function_call", id: "fc", name: "f", arguments: "(a)" };
   const done = (output_index: number, item: JsonObject) => ({
@@ -114,7 +114,7 @@ describe("in a stream of Responses", () => {
 
   test("what a search has found does not count, but the search does", () => {
     const search = done(0, { type: "file_search_call", results: [{ text: "found" }] });
-    const meter = meterOf(new ResponsesStreamReader(), [search]);
+    const meter = meterOf(new ResponsesStreamReader({ target: null }), [search]);
     expect(meter.takeProduced()).toBe("");
     expect(meter.started).toBe(true);
     expect(meter.extras?.calls).toEqual({ file_search: 1 });

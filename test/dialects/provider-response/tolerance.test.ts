@@ -3,13 +3,13 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
-import { answerIn, type StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
-import { meterAfter } from "../../support/read-stream.ts";
+import type { StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
+import { answerIn, meterAfter } from "../../support/read-stream.ts";
 
 const readers: readonly [string, () => StreamReader][] = [
-  ["chat", () => new ChatStreamReader(null)],
-  ["messages", () => new MessagesStreamReader()],
-  ["responses", () => new ResponsesStreamReader()],
+  ["chat", () => new ChatStreamReader({ target: null })],
+  ["messages", () => new MessagesStreamReader({ target: null })],
+  ["responses", () => new ResponsesStreamReader({ target: null })],
 ];
 
 const events = (...all: (JsonObject | string)[]) =>
@@ -50,9 +50,12 @@ test("a chat stream is not complete while one of its choices goes on", () => {
     choices: [{ index, delta: { content: "Hi" }, finish_reason: finish }],
     usage: { prompt_tokens: 1, completion_tokens: 2 },
   });
-  const reader = new ChatStreamReader(null);
+  const reader = new ChatStreamReader({ target: null });
   expect(meterAfter(reader, events(choice(0, "stop"))).isComplete).toBe(true);
-  const meter = meterAfter(new ChatStreamReader(null), events(choice(0, "stop"), choice(1, null)));
+  const meter = meterAfter(
+    new ChatStreamReader({ target: null }),
+    events(choice(0, "stop"), choice(1, null)),
+  );
   expect(meter.isComplete).toBe(false);
   expect(meter.usage).toBeNull();
 });
@@ -60,7 +63,7 @@ test("a chat stream is not complete while one of its choices goes on", () => {
 test("a call of Messages that comes whole counts with its input", () => {
   const block = { type: "tool_use", id: "t", name: "look", input: { q: "a" } };
   const meter = meterAfter(
-    new MessagesStreamReader(),
+    new MessagesStreamReader({ target: null }),
     events({ type: "content_block_start", index: 0, content_block: block }),
   );
   expect(meter.takeProduced()).toBe('look{"q":"a"}');
@@ -68,6 +71,6 @@ test("a call of Messages that comes whole counts with its input", () => {
 
 test("a search in a chat stream is found whether or not the stream is translated", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, num_search_queries: 3 };
-  const meter = meterAfter(new ChatStreamReader(null), events({ choices: [], usage }));
+  const meter = meterAfter(new ChatStreamReader({ target: null }), events({ choices: [], usage }));
   expect(meter.extras?.calls).toEqual({ web_search: 3 });
 });

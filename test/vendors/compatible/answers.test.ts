@@ -392,7 +392,7 @@ describe("failures in the middle", () => {
 
 describe("a stream that passes through is complete (Q13)", () => {
   const isComplete = (...events: JsonObject[]) => {
-    return meterAfter(new ChatStreamReader(null), sseOf(events)).isComplete;
+    return meterAfter(new ChatStreamReader({ target: null }), sseOf(events)).isComplete;
   };
   const choice = (index: number, finish: string | null) => ({
     ...chunk({}),

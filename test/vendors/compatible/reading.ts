@@ -45,7 +45,7 @@ export function readStream(text: string, quirks: readonly Quirk[] = [], pieceByt
 
 /** What is charged for a stream that passes through. */
 export function passedUsage(text: string): ReportedUsage | null {
-  const { usage } = meterAfter(new ChatStreamReader(null), text);
+  const { usage } = meterAfter(new ChatStreamReader({ target: null }), text);
   if (usage === null) return null;
   const { isUpToDate: _, ...figures } = usage;
   return figures;

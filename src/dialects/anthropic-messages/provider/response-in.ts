@@ -1,5 +1,6 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { isZero, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -8,7 +9,7 @@ import { headOf, MessagesStreamReader } from "./stream-in.ts";
 import { readUsage, usageReader } from "./usage-in.ts";
 
 /** Reads complete blocks as the events with which a stream would begin and end them. */
-export function readResponse(body: JsonObject): readonly IrEvent[] {
+export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   const { content, ...message } = body;
@@ -23,7 +24,7 @@ export function readResponse(body: JsonObject): readonly IrEvent[] {
     ["message_delta", { delta: { ...message, stop_reason: ended } }] as const,
     ["message_stop", {}] as const,
   ];
-  return readAsStream(new MessagesStreamReader(), events, readUsage(body["usage"]));
+  return readAsStream(new MessagesStreamReader({ target }), events, readUsage(body["usage"]));
 }
 
 /** In a stream the signature follows the text. */

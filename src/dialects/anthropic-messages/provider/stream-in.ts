@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { ReaderOptions } from "../../contract/provider-dialect.ts";
 import { cutShort, malformedResponse } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/blocks.ts";
 import type { IrBlockHead, IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
@@ -34,9 +35,8 @@ export class MessagesStreamReader extends StreamReader {
   #issued: readonly string[] = [];
   #finish: IrFinish | null = null;
 
-  /** `isStored`: the provider was asked to keep the conversation under the message's id. */
-  constructor(isStored = false) {
-    super();
+  constructor({ target, isStored = false }: ReaderOptions) {
+    super(target !== null);
     this.#isStored = isStored;
   }
 
@@ -51,8 +51,10 @@ export class MessagesStreamReader extends StreamReader {
     if (type === "message_delta") this.#finish = readFinish(objectOf(delta) ?? {}) ?? this.#finish;
     const isLast = this.#finish !== null;
     if (isLast || type === "content_block_stop") this.emit({ type: "text_end", isLast });
-    this.translate(() => this.#readAnswer(type, event));
+    const hasBegunBefore = this.#begun;
+    if (type === "message_start" && !hasBegunBefore) this.#start(objectOf(event["message"]) ?? {});
     if (reporting.has(type)) this.#readReport(type, event);
+    if (this.isTranslated) this.#readAnswer(type, event, hasBegunBefore);
     if (type === "message_stop") this.#end();
   }
 
@@ -75,16 +77,15 @@ export class MessagesStreamReader extends StreamReader {
     this.emit({ type: "issued", ids: this.#issued });
   }
 
-  #readAnswer(type: string, event: JsonObject): void {
+  #readAnswer(type: string, event: JsonObject, hasBegunBefore: boolean): void {
     const index = numberOf(event["index"]) ?? 0;
-    if (type === "message_start") this.#start(objectOf(event["message"]) ?? {});
+    if (type === "content_block_delta") this.#delta(index, objectOf(event["delta"]) ?? {});
     else if (type === "content_block_start") this.#startBlock(index, objectOf(event["content_block"]) ?? {});
-    else if (type === "content_block_delta") this.#delta(index, objectOf(event["delta"]) ?? {});
     else if (type === "content_block_stop") this.#stop(index);
+    else if (type === "message_start" && hasBegunBefore) throw malformedResponse("a second message_start");
   }
 
   #start(message: JsonObject): void {
-    if (this.#begun) throw malformedResponse("a second message_start");
     this.#begun = true;
     this.emit({ type: "start", usage: this.#usage.begin(message["usage"]) });
     const tier = stringOf(this.#usage.reported["service_tier"]);
@@ -122,8 +123,8 @@ export class MessagesStreamReader extends StreamReader {
 
   #end(): void {
     for (const [index] of this.#open) this.#stop(index);
-    if (this.#finish === null) this.emit({ type: "unreadable", error: cutShort(), text: "" });
-    else this.emit({ type: "finish", finish: this.#finish });
+    if (this.#finish !== null) this.emit({ type: "finish", finish: this.#finish });
+    else if (this.isTranslated) throw cutShort();
     this.emit({ type: "end" });
   }
 }

@@ -28,6 +28,11 @@ export class ConverseStreamReader extends StreamReader {
   #usage: ReportedUsage | null = null;
   #extras = nothingReported;
 
+  /** No client speaks the dialect. */
+  constructor() {
+    super(true);
+  }
+
   protected readEvent(data: JsonObject, name: string): void {
     if (name === "error" || isObject(data["error"])) {
       this.emit({ type: "failure", failure: reportedFailure(data, usageReader) });

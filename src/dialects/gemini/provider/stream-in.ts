@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported } from "../../../base/usage/usage.ts";
-import type { Target } from "../../contract/provider-dialect.ts";
+import type { ReaderOptions, Target } from "../../contract/provider-dialect.ts";
 import { cutShort, failedResponse, malformedResponse, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/blocks.ts";
 import type { IrEvent } from "../../ir/ir.ts";
@@ -24,6 +24,7 @@ export class GeminiStreamReader extends StreamReader {
   readonly #blocks = new BlockEmitter(this.emit);
   #open: OpenBlock | null = null;
   #begun = false;
+  #hasThought = false;
   /** Something other than thoughts has been written. */
   #hasAnswered = false;
   readonly #usage: JsonObject = {};
@@ -32,8 +33,8 @@ export class GeminiStreamReader extends StreamReader {
   /** Candidates that have begun, and not ended. Only clients of Gemini's own format ask for more than one. */
   readonly #unfinished = new Set<Json>();
 
-  constructor(target: Target | null) {
-    super();
+  constructor({ target }: ReaderOptions) {
+    super(target !== null);
     this.#target = target;
   }
 
@@ -56,15 +57,15 @@ export class GeminiStreamReader extends StreamReader {
       written.map(writtenIn).join(""),
       written.reduce((sum, part) => sum + encryptedIn(part), 0),
     );
-    this.translate(() => {
-      if (candidate !== undefined) for (const part of partsOf(candidate)) this.#readPart(part);
-    });
+    const parts = candidate === undefined ? [] : partsOf(candidate);
+    for (const part of parts) this.#noteKind(part);
     if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
     this.#reportExtras();
     this.#ending = blocked ?? (candidate === undefined ? null : readGeminiFinish(candidate)) ?? this.#ending;
     for (const each of candidates) this.#noteFinish(each);
     if (this.#ending !== null && this.#unfinished.size === 0) this.emit({ type: "text_end", isLast: true });
+    if (this.isTranslated) for (const part of parts) this.#readPart(part);
   }
 
   protected readEnd(): void {
@@ -91,8 +92,14 @@ export class GeminiStreamReader extends StreamReader {
     if (usage === null) return;
     const reported = this.#hasAnswered ? usage.outputTokens - usage.reasoningTokens : usage.outputTokens;
     const isLeftOut = !isTokenCount(this.#usage["candidatesTokenCount"]) && reported === 0;
-    const isDoubtful = isLeftOut && this.#blocks.count > 0;
+    const isDoubtful = isLeftOut && (this.#hasThought || this.#hasAnswered);
     this.emit(usageEvent(isDoubtful ? { ...usage, isOutputDoubtful: true } : usage, true));
+  }
+
+  #noteKind(part: JsonObject): void {
+    const { text } = part;
+    if (typeof text === "string" && part["thought"] === true) this.#hasThought ||= text !== "";
+    else this.#hasAnswered ||= writtenIn(part) !== "";
   }
 
   #readPart(part: JsonObject): void {
@@ -108,11 +115,9 @@ export class GeminiStreamReader extends StreamReader {
   }
 
   #opened(kind: "reasoning" | "text"): OpenBlock {
-    if (this.#open?.head.type !== kind) {
-      this.#hasAnswered ||= kind === "text";
-      this.#close(null);
-      this.#open = this.#blocks.begin({ type: kind });
-    }
+    if (this.#open?.head.type === kind) return this.#open;
+    this.#close(null);
+    this.#open = this.#blocks.begin({ type: kind });
     return this.#open;
   }
 
@@ -124,7 +129,6 @@ export class GeminiStreamReader extends StreamReader {
     if (name === "") throw malformedResponse("a function call without a name");
     if (signature !== null) this.#opened("reasoning");
     this.#close(signature);
-    this.#hasAnswered = true;
     const block = this.#blocks.begin(functionCall(call["id"], name));
     this.#blocks.append(block, JSON.stringify(objectOf(call["args"]) ?? {}));
     this.#blocks.end(block);
@@ -191,5 +195,5 @@ function encryptedIn({ thoughtSignature: signature, inlineData: data }: JsonObje
 
 /** A non-streaming response has the form of a stream's only chunk. */
 export function readResponse(body: JsonObject, target: Target): readonly IrEvent[] {
-  return readAsStream(new GeminiStreamReader(target), [["", body]]);
+  return readAsStream(new GeminiStreamReader({ target }), [["", body]]);
 }

@@ -112,7 +112,7 @@ const sharedByBothRoutes = {
   check: rejectUncountable,
   streams: {
     dialect: meteredDialect,
-    createReader: () => new ChatStreamReader(null),
+    createReader: () => new ChatStreamReader({ target: null }),
     takesUsageOption: true,
   },
   texts: textsOf,

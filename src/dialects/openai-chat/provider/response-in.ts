@@ -30,7 +30,7 @@ export function readResponse(body: JsonObject, target: Target): readonly IrEvent
   // Some servers do not say why an answer has ended.
   const choices = [{ delta, finish_reason: isExplained ? (reason ?? null) : "stop" }];
   const chunk = { ...body, choices };
-  return readAsStream(new ChatStreamReader(target), [["", chunk]], usageReader.usageIn(body));
+  return readAsStream(new ChatStreamReader({ target }), [["", chunk]], usageReader.usageIn(body));
 }
 
 /** Each call of a message is complete, with any index and id. */

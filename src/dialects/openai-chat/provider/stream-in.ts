@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { Target } from "../../contract/provider-dialect.ts";
+import type { ReaderOptions } from "../../contract/provider-dialect.ts";
 import { hasQuirk } from "../../contract/quirks.ts";
 import { cutShort, failedResponse, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, type OpenBlock, unsaidFinish, usageEvent } from "../../ir/blocks.ts";
 import type { IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
-import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { firstObjectOf, stringOf } from "../../json/json-fields.ts";
 import { streamedText, writtenText } from "../../provider-response/produced.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
@@ -52,9 +52,8 @@ export class ChatStreamReader extends StreamReader {
   readonly #choiceUsages: ChoiceUsages = new Map();
   #issued: readonly string[] = [];
 
-  /** `target` is null where nothing is translated. */
-  constructor(target: Target | null) {
-    super();
+  constructor({ target }: ReaderOptions) {
+    super(target !== null);
     this.#details = target !== null && hasQuirk(target, "reasoning_details") ? [] : null;
     this.#calls = new CallAssembler(this.#blocks, target);
   }
@@ -67,18 +66,18 @@ export class ChatStreamReader extends StreamReader {
     if (!this.#begun) this.emit({ type: "start", usage: null });
     this.#begun = true;
     this.#recordIds(chunk);
-    for (const choice of objectsOf(chunk["choices"])) this.#noteFinish(choice);
-    this.emitWritten(writtenIn(chunk), encryptedIn(chunk));
+    this.#readChoices(chunk);
     if (this.#hasAllFinished) this.emit({ type: "text_end", isLast: true });
-    this.translate(() => this.#readAnswer(chunk));
     this.#readFigures(chunk);
-    this.translate(() => this.#readFinish(chunk));
+    if (this.isTranslated) this.#readAnswer(chunk);
   }
 
   protected override readDone(): void {
-    // Some servers end properly without saying why.
-    if (this.#finish === null && this.#blocks.count > 0) this.translate(() => this.#end(unsaidFinish));
-    if (this.#finish === null) this.emit({ type: "unreadable", error: cutShort(), text: "" });
+    if (this.isTranslated && this.#finish === null) {
+      if (this.#blocks.count === 0) throw cutShort();
+      // Some servers end properly without saying why.
+      this.#end(unsaidFinish);
+    }
     this.emit({ type: "end" });
   }
 
@@ -89,6 +88,25 @@ export class ChatStreamReader extends StreamReader {
 
   get #hasAllFinished(): boolean {
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
+  }
+
+  /** Completions have no deltas, but texts, and some servers send a message whole. Others repeat in it what the deltas had. */
+  #readChoices(chunk: JsonObject): void {
+    const { choices } = chunk;
+    if (!Array.isArray(choices)) {
+      this.emitWritten(streamedText(chunk), 0);
+      return;
+    }
+    let text = "";
+    let encrypted = 0;
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      this.#noteFinish(choice);
+      const { delta, message } = choice;
+      text += writtenText(delta ?? message) + (stringOf(choice["text"]) ?? "");
+      if (isObject(delta)) encrypted += encryptedChars(delta);
+    }
+    this.emitWritten(text, encrypted);
   }
 
   /** Some servers send an empty reason in every chunk. */
@@ -106,8 +124,14 @@ export class ChatStreamReader extends StreamReader {
   }
 
   #readAnswer(chunk: JsonObject): void {
-    const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
-    if (delta !== null && this.#finish === null) this.#readDelta(delta);
+    const choice = firstObjectOf(chunk["choices"]);
+    if (choice === null) return;
+    const { delta, finish_reason: reason } = choice;
+    if (isObject(delta) && this.#finish === null) this.#readDelta(delta);
+    if (isFailedFinish(reason))
+      throw failedResponse(unexplainedFailure(), usageReader.usageIn(chunk), readExtras(chunk));
+    const finish = readFinish(reason);
+    if (finish !== null && this.#finish === null) this.#end(finish);
   }
 
   #readFigures(chunk: JsonObject): void {
@@ -125,14 +149,6 @@ export class ChatStreamReader extends StreamReader {
   #holdsNothingElse({ choices }: JsonObject): boolean {
     if (!Array.isArray(choices)) return false;
     return choices.length === 0 || (this.#hasAllFinished && choices.every(isEmptyChoice));
-  }
-
-  #readFinish(chunk: JsonObject): void {
-    const reason = firstObjectOf(chunk["choices"])?.["finish_reason"];
-    if (isFailedFinish(reason))
-      throw failedResponse(unexplainedFailure(), usageReader.usageIn(chunk), readExtras(chunk));
-    const finish = readFinish(reason);
-    if (finish !== null && this.#finish === null) this.#end(finish);
   }
 
   #readDelta(delta: JsonObject): void {
@@ -199,26 +215,6 @@ export class ChatStreamReader extends StreamReader {
     this.#finish = finish;
     this.emit({ type: "finish", finish });
   }
-}
-
-/** Completions have no deltas, but texts, and some servers send a message whole. Others repeat in it what the deltas had. */
-function writtenIn(chunk: JsonObject): string {
-  if (!Array.isArray(chunk["choices"])) return streamedText(chunk);
-  let text = "";
-  for (const choice of chunk["choices"]) {
-    if (!isObject(choice)) continue;
-    text += writtenText(choice["delta"] ?? choice["message"]) + (stringOf(choice["text"]) ?? "");
-  }
-  return text;
-}
-
-function encryptedIn(chunk: JsonObject): number {
-  let chars = 0;
-  for (const choice of listOf(chunk["choices"])) {
-    const delta = isObject(choice) ? choice["delta"] : null;
-    if (isObject(delta)) chars += encryptedChars(delta);
-  }
-  return chars;
 }
 
 function isEmptyChoice(choice: Json): boolean {

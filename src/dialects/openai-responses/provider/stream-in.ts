@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported } from "../../../base/usage/usage.ts";
+import type { ReaderOptions } from "../../contract/provider-dialect.ts";
 import { cutShort, eventTooLarge, reportedFailure } from "../../errors/failure.ts";
 import { isZero, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
@@ -55,8 +56,8 @@ export class ResponsesStreamReader extends StreamReader {
   #sequenceNumber = 0;
   #responseId: string | null = null;
 
-  constructor(isStored = true) {
-    super();
+  constructor({ target, isStored = true }: ReaderOptions) {
+    super(target !== null);
     this.#isStored = isStored;
   }
 
@@ -82,7 +83,7 @@ export class ResponsesStreamReader extends StreamReader {
     this.emitWritten(this.#texts.writtenIn(type, json), this.#reasoning.charsIn(json));
     if (type.endsWith(".done")) this.emit({ type: "text_end", isLast: false });
     this.#readReport(type, json);
-    this.translate(() => this.#readAnswer(event));
+    if (this.isTranslated) this.#readAnswer(event);
     if (type === "response.completed" || type === "response.incomplete") this.emit({ type: "end" });
   }
 
