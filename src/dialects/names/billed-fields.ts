@@ -5,7 +5,7 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
  * The effect of a field on a call beyond its tokens at the model's price. `routing`: a different model or host responds
  * than the one that was checked and priced. `template`: instructions and tools that are stored elsewhere. `storage`:
  * data stored for the account, and billed by the hour. `agents`: the model starts others. `tool`: the provider runs
- * something. `data`: the provider reads data that only the operator may read.
+ * something. `data`: the provider reads or writes data of the operator's account.
  */
 export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool" | "data";
 
@@ -88,6 +88,8 @@ export const billedFields: readonly BilledField[] = [
   { name: "assistant_id", vendors: ["Zhipu"], effect: "template", isCommon: true },
   { name: "compound_custom", vendors: ["Groq"], effect: "tool" },
   { name: "connectors", vendors: ["Cohere"], effect: "tool", isCommon: true },
+  // Vertex AI writes the output to a bucket that the client names, with the identity of the operator's project.
+  { name: "output_uri_prefix", vendors: ["Google"], effect: "data" },
   { name: "model_armor_config", vendors: ["Google"], effect: "tool" },
   { name: "guardrail_config", vendors: ["Amazon"], effect: "tool" },
   { name: "amazon-bedrock-guardrailConfig", vendors: ["Amazon"], effect: "tool" },

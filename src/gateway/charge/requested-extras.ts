@@ -17,7 +17,7 @@ const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, strin
   routing: "can route the request to another model or host at another price",
   storage: "uses storage at the provider that is billed by the hour",
   agents: "can start sub-agents at an unknown cost",
-  data: "lets the provider read data with the operator's identity",
+  data: "lets the provider read or write data with the operator's identity",
 };
 
 /** Not only a matter of cost, so a model that is free allows none of it. */

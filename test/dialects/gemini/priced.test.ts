@@ -203,6 +203,8 @@ test("options that choose another model, or run what Google bills, need the oper
   expect(await rejected({ generationConfig: { modelSelectionConfig } })).toBe(
     "generationConfig.modelSelectionConfig",
   );
+  const outputConfig = { outputUriPrefix: "gs://bucket/" };
+  expect(await rejected({ outputConfig })).toBe("outputConfig.outputUriPrefix");
   expect(await rejected({ modelArmorConfig: { promptTemplateName: "t" } })).toBe("modelArmorConfig");
   expect(fake.requests).toEqual([]);
   const schema = { type: "object", $defs: { routing_config: { type: "object" } } };
