@@ -1,13 +1,11 @@
 import { assert } from "../base/assert.ts";
 import { LoopBatch } from "../base/loop/pacer.ts";
-import type { InputEstimate } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { OutputLimit } from "../dialects/contract/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import { itemsFieldOf, type RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
-import { Generation } from "./attempt/generation.ts";
+import { Generation, type GenerationTerms } from "./attempt/generation.ts";
 import {
   type HeldGeneration,
   leaveToProvider,
@@ -17,7 +15,6 @@ import {
 import { GenerationCall } from "./attempt/provider-call.ts";
 import { errorOfStepDown, stepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
-import type { RequestedExtras } from "./charge/extras.ts";
 import { holdFor, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
@@ -28,9 +25,15 @@ import type { AdmittedCall } from "./exchange/admitted-call.ts";
 import { claimIdempotency, idempotencyKeyOf, lockConversation } from "./exchange/claims.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import type { Gateway } from "./exchange/gateway.ts";
+import {
+  findModel,
+  permitted,
+  rejectIncapable,
+  rejectOverlongInput,
+  rejectUnpriced,
+} from "./request/model.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
-import { findModel, rejectIncapable, rejectOverlongInput, rejectUnpriced } from "./request/request.ts";
-import { noTurn, noteRequest, permitted, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
+import { noTurn, noteRequest, type ReadRequest, type RoutedCall, route } from "./request/route.ts";
 import { chargeFailure, respondWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
 import { streamResponse } from "./response/stream-response.ts";
@@ -63,8 +66,8 @@ export async function generate(
   const requested = permitted(call, findModel(call.configured, call.key, request.modelId));
   // Before the route is sought: what a stored response continues may be gone.
   if (read.replay !== null) return replayed(call, turn, read.replay);
-  const terms = { call, read, dialect, session };
-  const plan = await planFor(terms, requested);
+  const asked = { call, read, dialect, session };
+  const plan = await planFor(asked, requested);
 
   // It runs once, with room for it, and with its cost set aside.
   const stored = idempotencyKey === null ? null : await claimIdempotency(call, idempotencyKey, request);
@@ -76,7 +79,7 @@ export async function generate(
   const wanted = await generationOf(plan);
   const { line } = exchange.call;
   const returnedHold = line?.returned?.hold ?? null;
-  const held = returnedHold === null ? await hold(wanted, terms) : returnedGeneration(wanted, returnedHold);
+  const held = returnedHold === null ? await hold(wanted, asked) : returnedGeneration(wanted, returnedHold);
   if (line?.sender !== undefined && (await leaveToProvider(held, line.sender)))
     return new Response(null, { status: 202 });
   const { generation, meter } = held;
@@ -90,7 +93,7 @@ export async function readGeneration(call: AdmittedCall, kind: RequestKind): Pro
 }
 
 /** A request before it is known which model runs. */
-interface GenerationTerms {
+interface AskedGeneration {
   readonly call: AdmittedCall;
   readonly read: ReadRequest;
   readonly dialect: ClientDialectName;
@@ -98,18 +101,15 @@ interface GenerationTerms {
 }
 
 /** A request within the limits of a model, and where it may go. */
-interface GenerationPlan {
+interface PlannedGeneration extends GenerationTerms {
   readonly routed: RoutedCall;
-  readonly limit: OutputLimit;
-  readonly extras: RequestedExtras | null;
-  readonly estimatedInput: InputEstimate;
 }
 
 /** Throws if the model cannot take the request. */
 async function planFor(
-  { call, read, dialect, session }: GenerationTerms,
+  { call, read, dialect, session }: AskedGeneration,
   model: ModelSettings,
-): Promise<GenerationPlan> {
+): Promise<PlannedGeneration> {
   const { request, turn } = read;
   rejectUnpriced(call.key, model);
   rejectIncapable(request.truncated, model, dialect);
@@ -126,7 +126,7 @@ async function planFor(
 }
 
 /** As it is sent: without tools that have no price. */
-async function generationOf(plan: GenerationPlan): Promise<Generation> {
+async function generationOf(plan: PlannedGeneration): Promise<Generation> {
   const { routed, extras } = plan;
   const unpriced = extras?.unpricedTools ?? noUnpricedTools;
   routed.exchange.unpricedTools = unpriced.names;
@@ -137,8 +137,8 @@ async function generationOf(plan: GenerationPlan): Promise<Generation> {
  * Sets aside what the generation may cost. If a cap denies it and names another model to run instead, it runs on that model, under
  * that model's caps.
  */
-async function hold(requested: Generation, terms: GenerationTerms): Promise<HeldGeneration> {
-  const { call } = terms;
+async function hold(requested: Generation, asked: AskedGeneration): Promise<HeldGeneration> {
+  const { call } = asked;
   const { gateway, exchange } = call;
   const tried = new Set<ModelSettings>();
   for (let generation = requested; ; ) {
@@ -148,7 +148,7 @@ async function hold(requested: Generation, terms: GenerationTerms): Promise<Held
       if (call.hasTokenLimits) await reserveTokens(gateway, exchange, wanted);
       return { generation, meter: await holdFor(gateway, exchange, wanted) };
     } catch (error) {
-      const planOf = async (other: ModelSettings) => generationOf(await planFor(terms, other));
+      const planOf = async (other: ModelSettings) => generationOf(await planFor(asked, other));
       generation = await stepDown(generation, error, tried, planOf);
     }
   }

@@ -4,8 +4,7 @@ import pretty, { prettyFactory } from "pino-pretty";
 import { totalInput } from "../base/usage/usage.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
-import { isJournalStream, priorityPrefix } from "./journal-priority.ts";
-import { LineBuffer } from "./line-buffer.ts";
+import { isJournalStream, LineBuffer, priorityPrefix } from "./line-buffer.ts";
 
 export type Log = Logger;
 

@@ -10,7 +10,7 @@ import {
   type ServedOperation,
 } from "../../src/gateway/exchange/served-operation.ts";
 import { operations } from "../../src/gateway/operations.ts";
-import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/request.ts";
+import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/model.ts";
 import { addCostHeaders, commonHeaders } from "../../src/gateway/response/headers.ts";
 import { respond } from "../../src/http/respond.ts";
 import { charged } from "./charged.ts";

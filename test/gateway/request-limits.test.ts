@@ -5,7 +5,7 @@ import type { ModelSettings } from "../../src/config/settings.ts";
 import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { expectedOf } from "../../src/gateway/request/check-body.ts";
-import { rejectIncapable, rejectOverlongInput } from "../../src/gateway/request/request.ts";
+import { rejectIncapable, rejectOverlongInput } from "../../src/gateway/request/model.ts";
 
 describe("input for a window of 1000 tokens", () => {
   const model = { contextWindow: 1000 } as ModelSettings;

@@ -26,7 +26,7 @@ import type { RoutedCall } from "../request/route.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */
-interface GenerationTerms {
+export interface GenerationTerms {
   /** Changes to the body because of the model's limits. */
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
@@ -92,7 +92,7 @@ export class Generation implements GenerationTerms {
   /** Changes to the body for every provider of this model: its limits, and the tier of a line. */
   changesAt({ model }: Pick<Deployment, "model">): BodyChanges {
     const { changes } = this.limit;
-    const tier = tierOfLine(this.extras, model);
+    const tier = this.extras === null ? null : tierOfLine(this.extras, model);
     return tier === null ? changes : { ...changes, service_tier: tier };
   }
 

@@ -6,7 +6,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import { asksForCompaction } from "../charge/requested-extras.ts";
 import { returnTokens } from "../charge/reserve-tokens.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import { findModel } from "../request/request.ts";
+import { findModel } from "../request/model.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { Generation } from "./generation.ts";
 

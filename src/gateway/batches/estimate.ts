@@ -20,9 +20,15 @@ import { meteredPlan } from "../metered/metered-call.ts";
 import { priceMetered } from "../metered/pricing.ts";
 import { expectedOf } from "../request/check-body.ts";
 import type { ClientRequest } from "../request/client-request.ts";
+import {
+  findModel,
+  rejectForbidden,
+  rejectInBatch,
+  rejectIncapable,
+  rejectUnpriced,
+} from "../request/model.ts";
 import { checkRead } from "../request/read-request.ts";
-import { findModel, rejectForbidden, rejectIncapable, rejectUnpriced } from "../request/request.ts";
-import { noTurn, RoutedCall, rejectInBatch } from "../request/route.ts";
+import { noTurn, RoutedCall } from "../request/route.ts";
 import type { BatchRequest } from "./batch-object.ts";
 import type { InputReader } from "./input-file.ts";
 

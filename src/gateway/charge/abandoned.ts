@@ -22,7 +22,7 @@ export async function settleAbandoned(
   meter.noteNoCalls();
   const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new ProducedOutput() };
   const { cost, tokens } = await meter.estimatedCost(evidence);
-  meter.keepReserved(tokens);
+  meter.exchange.abandonedTokens = tokens;
   const isFree = await abandonAllowance.covers(meter.hold.accountId, meter.key.mode, cost);
   if (isFree) meter.release();
   else await meter.settle("cancelled", evidence, status, null);

@@ -3,6 +3,7 @@ import { type Quantities, tokensOf } from "../../base/money/rates.ts";
 import {
   type ExtraUsage,
   noCalls,
+  nothingReported,
   noUsage,
   type ReportedExtras,
   type ReportedUsage,
@@ -129,6 +130,10 @@ export class CostMeter {
   /** Takes what the provider reports in addition to tokens; null if it has not reported anything yet. */
   noteExtras(reported: ReportedExtras | null): void {
     const { exchange, requestedExtras } = this.#parts;
+    if (requestedExtras === null && (reported ?? nothingReported) === nothingReported) {
+      this.#billedExtras = this.#extras = null;
+      return;
+    }
     const { deployment } = exchange.attempts;
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
@@ -143,11 +148,6 @@ export class CostMeter {
   noteNoCalls(): void {
     if (this.#extras !== null) this.#extras = { ...this.#extras, calls: noCalls };
     this.#billedExtras = this.#extras;
-  }
-
-  /** These tokens stay taken from limits of tokens per minute, even if nothing is charged. */
-  keepReserved(tokens: number): void {
-    this.#parts.exchange.abandonedTokens = tokens;
   }
 
   /** Releases the hold; nothing is charged. */

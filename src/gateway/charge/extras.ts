@@ -76,7 +76,6 @@ export function usedExtras(
   isTranslated = false,
   lineTier: string | null = null,
 ): ExtraUsage | null {
-  if (requested === null && (reported === null || reported === nothingReported)) return null;
   const named = lineTier === null ? requested?.tiers : { ...requested?.tiers, service_tier: lineTier };
   const sent = named === undefined ? noTiers : without(dropped, named, requested?.serviceTierField);
   const isOfBatch = requested !== null && isAtBatchPrice(requested, price);

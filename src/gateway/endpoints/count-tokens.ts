@@ -30,8 +30,8 @@ import {
 } from "../exchange/served-operation.ts";
 import { readGeneration } from "../generate.ts";
 import type { ClientRequest } from "../request/client-request.ts";
-import { findModel } from "../request/request.ts";
-import { permitted, type ReadRequest, type RoutedCall, route } from "../request/route.ts";
+import { findModel, permitted } from "../request/model.ts";
+import { type ReadRequest, type RoutedCall, route } from "../request/route.ts";
 import { commonHeaders } from "../response/headers.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */

@@ -15,7 +15,7 @@ import {
   readingCodes,
   type ServedOperation,
 } from "../exchange/served-operation.ts";
-import { isPayable } from "../request/request.ts";
+import { isPayable } from "../request/model.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { model, modelList } from "./models-schema.ts";
 

@@ -13,17 +13,16 @@ import { beginContent } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ClientRequest } from "../request/client-request.ts";
+import { findModel, permitted, rejectUnpriced } from "../request/model.ts";
 import { readRequest, withBody } from "../request/read-request.ts";
-import { findModel, rejectUnpriced } from "../request/request.ts";
-import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
+import { noTurn, noteRequest, route } from "../request/route.ts";
 import { replay } from "../response/record-response.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
 import { meteredPlan } from "./metered-call.ts";
 import { priceMetered } from "./pricing.ts";
-import { respondMetered } from "./respond.ts";
-import { streamMetered } from "./stream.ts";
+import { respondMetered, streamMetered } from "./respond.ts";
 
 /**
  * Serves a request of a metered route: the steps of a generation (generate.ts), in the same order. Its body may be a form, which takes a

@@ -11,7 +11,6 @@ import type { Compaction } from "../turns/compacting.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { labelExchange } from "./labels.ts";
-import { rejectForbidden } from "./request.ts";
 
 /** After reading: a valid request, and the plan for the conversation that it belongs to. */
 export interface ReadRequest {
@@ -101,26 +100,6 @@ export function noteRequest(
   if (exchange.trace !== null && exchange.trace.spanId !== null)
     exchange.parameters = requestParameters(truncated);
   return labelExchange(call, dialect, truncated);
-}
-
-/** Notes the model in the exchange. Throws if the key cannot use it. */
-export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings): ModelSettings {
-  exchange.model = model;
-  // The model may limit what is recorded.
-  if (model.content !== null && exchange.taken.content?.narrow(model.content) === false)
-    exchange.taken.content = null;
-  if (exchange.call.line?.returned !== undefined) return model;
-  rejectForbidden(exchange.configured, key, model);
-  if (exchange.call.line !== undefined) rejectInBatch(model);
-  return model;
-}
-
-export function rejectInBatch({ id, batch }: ModelSettings): void {
-  if (batch !== "off") return;
-  throw invalidRequest(
-    `Model "${id}" does not run in batches. Send this request directly, or use another model.`,
-    "model",
-  );
 }
 
 /** The format that a request is in. */

@@ -19,7 +19,7 @@ import {
   readFrame,
   type SocketFrame,
 } from "../../gateway/socket/create-frame.ts";
-import { warmUp } from "../../gateway/socket/warm-up.ts";
+import { warmUp } from "../../gateway/socket/operation.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";

@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
-import { base64Forms } from "../../../src/base/secrets/base64-forms.ts";
-import { knownSecrets, rememberSecret, withoutSecrets } from "../../../src/base/secrets/secrets.ts";
+import {
+  base64Forms,
+  knownSecrets,
+  rememberSecret,
+  withoutSecrets,
+} from "../../../src/base/secrets/secrets.ts";
 import { Redactor } from "../../../src/content/redactor.ts";
 
 /** Of all lengths modulo three, with bytes that both alphabets write differently. */

@@ -12,6 +12,7 @@ import type { ModelSettings, Settings } from "../../config/settings.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
 
 /** Throws unless the model exists and supports the requested use. */
 export function findModel(
@@ -62,6 +63,26 @@ function namesLike(id: string, { catalog }: ActiveConfig, key: KeyRecord, use: M
 
 /** Maximum number of models that an error suggests. Clients cannot see elsewhere which uses a model serves. */
 const maxNamed = 3;
+
+/** Notes the model in the exchange. Throws if the key cannot use it. */
+export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings): ModelSettings {
+  exchange.model = model;
+  // The model may limit what is recorded.
+  if (model.content !== null && exchange.taken.content?.narrow(model.content) === false)
+    exchange.taken.content = null;
+  if (exchange.call.line?.returned !== undefined) return model;
+  rejectForbidden(exchange.configured, key, model);
+  if (exchange.call.line !== undefined) rejectInBatch(model);
+  return model;
+}
+
+export function rejectInBatch({ id, batch }: ModelSettings): void {
+  if (batch !== "off") return;
+  throw invalidRequest(
+    `Model "${id}" does not run in batches. Send this request directly, or use another model.`,
+    "model",
+  );
+}
 
 export function rejectForbidden({ catalog }: ActiveConfig, key: KeyRecord, model: ModelSettings): void {
   if (catalog.permits(key, model)) return;
