@@ -18,9 +18,8 @@ const recorded = "01";
 
 /** The caller's context, with a span of ours if `isTraced`. Without a valid one: a new context if `isTraced`, otherwise null. */
 export function traceContextOf(headers: Headers, isTraced: boolean): TraceContext | null {
-  const traceparent = headers.get("traceparent");
-  if (traceparent === null && !isTraced) return null;
-  const [, traceId = "", parentId = "", flags = ""] = traceparentForm.exec(traceparent ?? "") ?? [];
+  const [, traceId = "", parentId = "", flags = ""] =
+    traceparentForm.exec(headers.get("traceparent") ?? "") ?? [];
   const isContinued = traceId !== "" && !allZero.test(traceId) && !allZero.test(parentId);
   const spanId = isTraced ? randomHex(8) : null;
   if (isContinued) return { traceId, parentId, spanId, flags, state: stateIn(headers) };

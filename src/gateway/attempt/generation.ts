@@ -23,7 +23,6 @@ import { type RequestedExtras, tierOfLine } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
-import type { TurnInMaking } from "../turns/turn-body.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */
 export interface GenerationTerms {
@@ -47,15 +46,9 @@ export class Generation implements GenerationTerms {
   readonly estimatedInput: InputEstimate;
   readonly extras: RequestedExtras | null;
   readonly atSeconds: number;
-  /**
-   * Whether the gateway or the provider stores the response, and the response that it continues; null if nothing is
-   * stored here.
-   */
-  readonly keeping: TurnInMaking | null;
-  readonly isCompactedUpstream: boolean;
 
   constructor(call: RoutedCall, request: ClientRequest, { limit, estimatedInput, extras }: GenerationTerms) {
-    const { exchange, dialect, turn } = call;
+    const { exchange, dialect } = call;
     this.call = call;
     this.model = call.model;
     this.request = request;
@@ -67,8 +60,6 @@ export class Generation implements GenerationTerms {
     this.estimatedInput = estimatedInput;
     this.extras = extras;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.keeping = turn.keeping;
-    this.isCompactedUpstream = turn.isCompactedUpstream;
   }
 
   /** The hold that it needs. */
@@ -98,7 +89,8 @@ export class Generation implements GenerationTerms {
 
   /** Whether the provider should store the response, so that a later request can refer to it by its id. */
   get isStoredUpstream(): boolean {
-    const { keeping, request, clientDialect: dialect } = this;
+    const { request, clientDialect: dialect } = this;
+    const { keeping } = this.call.turn;
     if (clientDialect(dialect).statelessChanges === undefined) return request.isThreaded;
     return keeping === null ? request.mayStore : keeping.isProviders;
   }
@@ -163,8 +155,8 @@ export class Attempt {
 
   /** The request with this body, which is not kept here: a stream lasts long after its request was sent. */
   requestWith(body: SentBody["body"]): PreparedRequest {
-    const { stream, headers, trace, isCompactedUpstream } = this.#generation;
-    const purpose = isCompactedUpstream ? "compact" : "generate";
+    const { stream, headers, trace, call } = this.#generation;
+    const purpose = call.turn.isCompactedUpstream ? "compact" : "generate";
     const model = this.#deployment.upstreamModel;
     return { dialect: this.dialect, purpose, model, stream, body, headers, trace };
   }
@@ -197,7 +189,8 @@ export interface PreparedAttempt {
 
 /** The request as a translation reads it, with what changes at this deployment. */
 export function sourceOf(generation: Generation, deployment: Deployment, body: JsonObject): Source {
-  const { model, clientDialect: dialect, keeping } = generation;
+  const { model, clientDialect: dialect, call } = generation;
+  const { keeping } = call.turn;
   const changes = generation.changesAt(deployment);
   return {
     dialect: clientDialect(dialect),

@@ -46,10 +46,10 @@ export async function leaveToProvider(
 
 /** Only for the model that was requested, and for what does not change until the result comes. */
 function deploymentWithBatches(generation: Generation): Deployment | undefined {
-  const { call, model, isCompactedUpstream, extras } = generation;
+  const { call, model, extras } = generation;
   const { exchange, turn, scope } = call;
   const hasOtherModel = model.batch !== "native" || exchange.steppedDown !== null;
-  const changes = isCompactedUpstream || turn.compaction !== null || turn.keeping?.conversation != null;
+  const changes = turn.isCompactedUpstream || turn.compaction !== null || turn.keeping?.conversation != null;
   const runsOthers = extras?.rounds.some(({ other }) => other !== null) ?? false;
   if (hasOtherModel || runsOthers || changes) return undefined;
   return exchange.configured.upstream

@@ -68,7 +68,8 @@ function wantedChanges(
   const own = generation.changesAt(deployment);
   const limited = limit.passthrough === undefined ? own : { ...own, ...limit.passthrough.changes };
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
-  const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
+  const { keeping } = generation.call.turn;
+  const isStateless = keeping !== null && !keeping.isProviders;
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
   const isBounded = clientDialect(dialect).callLimit === "request" && request.tools.hosted.length > 0;
   const bounded = isBounded ? { ...changes, ...boundCalls(request) } : changes;

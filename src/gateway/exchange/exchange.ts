@@ -172,7 +172,9 @@ export class Exchange {
 
   /** Reads which trace the client belongs to. For requests that are charged. */
   joinTrace(): void {
-    this.trace = traceContextOf(this.call.request.headers, this.configured.settings.tracing !== null);
+    const { headers } = this.call.request;
+    const isTraced = this.configured.settings.tracing !== null;
+    if (isTraced || headers.has("traceparent")) this.trace = traceContextOf(headers, isTraced);
   }
 
   /** The client's own id of the request; null if it sent none, or one that cannot be shown. */

@@ -36,7 +36,6 @@ export class ProviderIdOwners {
 
   /** Call before settling: the ids are then durable with the charge, before the end of the response is sent. */
   remember(keyId: string, issuer: Issuer, ids: readonly string[], tokens: number): void {
-    if (ids.length === 0) return;
     const keys = ids.filter((id) => id.length <= maxIdChars).map(idKey);
     if (keys.length === 0) return;
     const issued = { keyId, ...issuer, idKeys: [...new Set(keys)], tokens, atMs: this.#clock.wallMs() };
@@ -89,7 +88,7 @@ export class ProviderIdOwners {
 
 /** Routing and billing of a request that names stored resources. */
 export interface Continuation {
-  /** The provider that stores them; the key's own scope if none are named. */
+  /** The provider that stores them. */
   readonly scope: string;
   /** The id of the provider's credential whose account has them; null if any may be used. */
   readonly credential: string | null;
@@ -107,20 +106,15 @@ export interface ContinuingRequest {
   readonly mentions: Pick<Mentions, "references" | "addresses">;
 }
 
+/** Null if any provider within the key's scope can take the request. */
 export async function continuationOf(
   idOwners: ProviderIdOwners,
   continuing: ContinuingRequest,
-): Promise<Continuation> {
-  const { key, mentions } = continuing;
-  const { references, addresses } = mentions;
-  if (addresses.length > 0) rejectOwnAddresses(continuing, addresses);
-  const lookedUp = references.length === 0 ? references : lookedUpOf(continuing, references);
-  if (lookedUp.length === 0) return freshStart(key);
-  return continuationAtIssuer(idOwners, continuing, lookedUp);
-}
-
-function freshStart({ scope }: KeyRecord): Continuation {
-  return { scope, credential: null, storedInput: 0 };
+): Promise<Continuation | null> {
+  const { references, addresses } = continuing.mentions;
+  rejectOwnAddresses(continuing, addresses);
+  const lookedUp = lookedUpOf(continuing, references);
+  return lookedUp.length === 0 ? null : continuationAtIssuer(idOwners, continuing, lookedUp);
 }
 
 /** No response contains such an address, so no key can own one. */
@@ -158,10 +152,10 @@ async function continuationAtIssuer(
   idOwners: ProviderIdOwners,
   continuing: ContinuingRequest,
   references: readonly Reference[],
-): Promise<Continuation> {
+): Promise<Continuation | null> {
   const { configured, key, model } = continuing;
   const issued = await idOwners.find(key, references);
-  if (issued === null) return freshStart(key);
+  if (issued === null) return null;
   const { provider, credential, tokens } = issued;
   const path = references[0]?.path ?? "";
   const isServed = reachedBy(continuing).some((deployment) => deployment.provider === provider);

@@ -63,7 +63,7 @@ export class RoutedCall extends AdmittedCall {
     model: ModelSettings,
     dialect: ClientDialectName,
     session: string | null,
-    { scope, credential, storedInput }: Continuation,
+    continuation: Continuation | null,
   ) {
     super(gateway, exchange, key);
     this.request = request;
@@ -72,9 +72,9 @@ export class RoutedCall extends AdmittedCall {
     this.requestedModel = request.modelId != null && request.modelId !== model.id ? request.modelId : null;
     this.session = session;
     this.dialect = dialect;
-    this.scope = scope;
-    this.credential = credential;
-    this.storedInput = storedInput;
+    this.scope = continuation?.scope ?? key.scope;
+    this.credential = continuation?.credential ?? null;
+    this.storedInput = continuation?.storedInput ?? 0;
   }
 
   /** Whether it is a line of a batch. */
@@ -121,6 +121,7 @@ export async function route(
   const { mentions } = read.request;
   const continuing = { configured, key, model, dialect, isMetered, mentions };
   if (mentions.misread !== null) rejectMisread(continuing, mentions.misread);
-  const continuation = await continuationOf(call.gateway.idOwners, continuing);
+  const namesStored = mentions.references.length + mentions.addresses.length > 0;
+  const continuation = namesStored ? await continuationOf(call.gateway.idOwners, continuing) : null;
   return new RoutedCall(call, read, model, dialect, session, continuation);
 }

@@ -56,9 +56,11 @@ export interface ResponseFacts {
 export async function recordFacts(pending: Delivery, facts: ResponseFacts, answer: Piece): Promise<void> {
   const { call, opened, meter } = pending;
   const { gateway, keyId, turn } = call;
-  const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
-  const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
-  gateway.idOwners.remember(keyId, issuer, facts.issued, tokens);
+  if (facts.issued.length > 0) {
+    const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
+    const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
+    gateway.idOwners.remember(keyId, issuer, facts.issued, tokens);
+  }
   meter.noteExtras(facts.extras);
   if (turn.keeping !== null) meter.turns = await recordTurn(call, turn.keeping, answer, facts);
 }
