@@ -18,10 +18,10 @@ import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
 import type { AccountView } from "./schema.ts";
 
-const accountsPerRead = 50;
-/** Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 5 ms. */
+const accountsPerRead = 25;
+/** Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 2 ms. */
 const keysWithAccount = 5;
-const keysPerRead = 500;
+const keysPerRead = 100;
 
 export async function readAccountView(
   context: OperationContext,

@@ -26,7 +26,7 @@ export async function statementOf(
     since: iso(range.sinceMs),
     until: iso(range.untilMs),
     unfinished: range.untilMs > context.clock.wallMs(),
-    accounts: await mapInTurns(statements, accountDocument, 100),
+    accounts: await mapInTurns(statements, accountDocument),
   };
 }
 
@@ -37,7 +37,7 @@ function rangeOf(month: string) {
   return { sinceMs: at(0), untilMs: at(1) };
 }
 
-function accountDocument(statement: AccountStatement): AccountStatementView {
+async function accountDocument(statement: AccountStatement): Promise<AccountStatementView> {
   const { accountId, label, mode, isPostpaid, opening, lines } = statement;
   const isCredit = mode === "credit";
   const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : Number(value));
@@ -59,7 +59,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
     total_nano: isCredit ? Number(total) : null,
     closing: isCredit ? amount(closing) : null,
     owed: isCredit && isPostpaid ? amount(closing < 0n ? -closing : 0n) : null,
-    lines: lines.map((line) => ({
+    lines: await mapInTurns(lines, (line) => ({
       kind: line.kind,
       at: line.atMs === null ? null : iso(line.atMs),
       key_id: line.keyId,

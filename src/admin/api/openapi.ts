@@ -9,7 +9,7 @@ interface ServedRoutes {
 }
 
 /** The admin API's OpenAPI document, built from the schemas that validate requests. */
-export function adminOpenApi(served: readonly ServedRoutes[], version: string): object {
+export function adminOpenApi(served: readonly ServedRoutes[], version: string) {
   const paths: Record<string, Record<string, object>> = { ...openPaths };
   for (const { base, routes } of served) {
     for (const route of routes) {

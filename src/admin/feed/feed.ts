@@ -7,16 +7,13 @@ import { AdminError } from "../formats/admin-error.ts";
 import { iso, isoOrNull, momentOf } from "../moments.ts";
 import type { FeedQuery, FeedView, PushView, VerifyQuery, VerifyView } from "./schema.ts";
 
-/** About 3 ms: an entry has its rates. */
-const entriesPerTurn = 100;
-
 export async function readFeed(
   context: OperationContext,
   { after, since, limit }: FeedQuery,
 ): Promise<FeedView> {
   const afterId = await beginning(context, { after, since });
   const entries = await context.store.feed.entries(afterId, limit);
-  const data = await mapInTurns(entries, feedDocument, entriesPerTurn);
+  const data = await mapInTurns(entries, feedDocument);
   return { data, next_cursor: data.at(-1)?.cursor ?? after ?? null };
 }
 

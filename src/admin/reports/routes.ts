@@ -27,8 +27,6 @@ import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usa
 import { otherModel } from "./what-if.ts";
 
 const maxGroups = 1_000;
-/** About 3 ms: an entry has its rates. */
-const rowsPerTurn = 100;
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(
@@ -145,7 +143,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const labels = requestedLabels({ user, session, batch, tag });
         const search = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
         const { rows, next } = await searchExchanges(deps.store, search);
-        const data = await mapInTurns(rows, (row) => exchangeDocument(row, keyOf), rowsPerTurn);
+        const data = await mapInTurns(rows, (row) => exchangeDocument(row, keyOf));
         return { data, next_cursor: next };
       },
     ),
@@ -191,7 +189,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
         const search = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
         const { rows, next } = await deps.store.reports.entries(search);
-        const data = await mapInTurns(rows, (row) => entryDocument(row, keyOf), rowsPerTurn);
+        const data = await mapInTurns(rows, (row) => entryDocument(row, keyOf));
         return { data, next_cursor: next === null ? null : String(next) };
       },
     ),

@@ -1,8 +1,22 @@
 import { nextLoopIteration } from "./pacer.ts";
 
-/** About 5 ms of views, or of comparisons. */
-export const itemsPerTurn = 500;
-const comparisonsPerTurn = 4_000;
+/** What work may take of one iteration of the event loop. Time, because code takes many times longer when it first runs. */
+const turnMs = 3;
+const itemsPerRun = 100;
+
+/** Work that lets others have their turn. */
+class Turn {
+  #startedAtMs = performance.now();
+
+  get isOver(): boolean {
+    return performance.now() - this.#startedAtMs > turnMs;
+  }
+
+  async next(): Promise<void> {
+    await nextLoopIteration();
+    this.#startedAtMs = performance.now();
+  }
+}
 
 /** Work of several steps, each of some milliseconds. Others may have their turn wherever it yields. */
 export type Stepwise<Result> = Generator<void, Result>;
@@ -19,56 +33,51 @@ export async function inTurns<Result>(work: Stepwise<Result>): Promise<Result> {
   return step.value;
 }
 
-/** Maps a list in chunks, yielding to the event loop between them. */
+/** Maps a list, some milliseconds in a turn of the event loop. */
 export async function mapInTurns<Item, Mapped>(
   items: Iterable<Item>,
-  map: (item: Item) => Mapped,
-  perTurn = itemsPerTurn,
+  map: (item: Item) => Mapped | Promise<Mapped>,
 ): Promise<Mapped[]> {
+  const turn = new Turn();
   const mapped: Mapped[] = [];
   for (const item of items) {
-    if (mapped.length % perTurn === perTurn - 1) await nextLoopIteration();
-    mapped.push(map(item));
+    if (turn.isOver) await turn.next();
+    mapped.push(await map(item));
   }
   return mapped;
 }
 
-/** Filters a list in chunks, and yields to the event loop between them. A chunk is a number of tested items, not of matches. */
+/** Filters a list, some milliseconds in a turn of the event loop. */
 export async function filterInTurns<Item>(
   items: Iterable<Item>,
   matches: (item: Item) => boolean,
-  perTurn = 10 * itemsPerTurn,
 ): Promise<Item[]> {
+  const turn = new Turn();
   const found: Item[] = [];
-  let tested = 0;
   for (const item of items) {
-    tested += 1;
-    if (tested % perTurn === 0) await nextLoopIteration();
+    if (turn.isOver) await turn.next();
     if (matches(item)) found.push(item);
   }
   return found;
 }
 
-/** Like `toSorted`, and as stable, but with at most a few thousand comparisons per event-loop iteration. */
+/** Like `toSorted`, and as stable, but some milliseconds in a turn of the event loop. */
 export async function sortInTurns<Item extends object>(
   items: readonly Item[],
   compare: (one: Item, other: Item) => number,
 ): Promise<readonly Item[]> {
+  const turn = new Turn();
   let runs: (readonly Item[])[] = [];
-  for (let first = 0; first < items.length; first += itemsPerTurn) {
-    runs.push(items.slice(first, first + itemsPerTurn).toSorted(compare));
-    await nextLoopIteration();
+  for (let first = 0; first < items.length; first += itemsPerRun) {
+    if (turn.isOver) await turn.next();
+    runs.push(items.slice(first, first + itemsPerRun).toSorted(compare));
   }
-  let compared = 0;
   while (runs.length > 1) {
     const merged: (readonly Item[])[] = [];
     for (let place = 0; place < runs.length; place += 2) {
       const [ones = [], others = []] = runs.slice(place, place + 2);
       const merging = new MergedRuns(ones, others, compare);
-      while (merging.step()) {
-        compared += 1;
-        if (compared % comparisonsPerTurn === 0) await nextLoopIteration();
-      }
+      while (merging.step()) if (turn.isOver) await turn.next();
       merged.push(merging.rest());
     }
     runs = merged;

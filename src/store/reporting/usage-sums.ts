@@ -25,9 +25,6 @@ export type SummedQuery = Omit<GroupPageQuery, "order"> & { readonly order: Grou
 type GroupRow = UsageTotals &
   Readonly<Record<`group${number}`, string | number | null>> & { readonly groups: number };
 
-/** About 2 ms. */
-const groupsPerTurn = 200;
-
 const rows: TimeColumn = { column: "at_ms", unitMs: 1 };
 const hours: TimeColumn = { column: "hour", unitMs: msPerHour };
 
@@ -66,7 +63,7 @@ export async function groupedUsage(
     ...totalsOf(row),
     groups: dimensions.map((dimension, place) => textOf(dimension, row[`group${place}`])),
   });
-  const groups = await mapInTurns(page, shownOf, groupsPerTurn);
+  const groups = await mapInTurns(page, shownOf);
   return { groups, count: total?.groups ?? 0, total: totalsOf(total) };
 }
 
