@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
+import { limitedText } from "../../base/text/limited-text.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
@@ -113,7 +114,7 @@ type Described = JsonObject | "nothing" | "no path";
 async function readObject(url: string, init: RequestInit, { signal }: ListRequest): Promise<Described> {
   try {
     const response = await fetch(url, { ...init, signal, redirect: "manual" });
-    const text = await limitedText(response);
+    const text = await limitedText(response, maxPageBytes, tooLong);
     // llama.cpp's router rejects requests about models that are not loaded.
     if (response.status === 400) return "nothing";
     return response.status === 200 ? (parseObject(text) ?? "nothing") : "no path";
@@ -138,7 +139,7 @@ async function readPage(url: string, request: ListRequest) {
   // A redirect is not followed: the key is for this address only.
   const { signal, list } = request;
   const response = await fetch(url, { headers: headersFor(url, request, "GET"), signal, redirect: "manual" });
-  const text = await limitedText(response);
+  const text = await limitedText(response, maxPageBytes, tooLong);
   if (response.status !== 200)
     throw new ModelListUnavailable(`${response.status}; ${adviceFor(response.status, request)}`);
   const body = parseObject(text);
@@ -147,16 +148,8 @@ async function readPage(url: string, request: ListRequest) {
   return page;
 }
 
-async function limitedText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length;
-    if (bytes > maxPageBytes)
-      throw new ModelListUnavailable("returned a list of more than 16 MiB; check base_url");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
+function tooLong(): ModelListUnavailable {
+  return new ModelListUnavailable("returned a list of more than 16 MiB; check base_url");
 }
 
 function adviceFor(status: number, { use }: ListRequest): string {

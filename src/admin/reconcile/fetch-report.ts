@@ -1,6 +1,7 @@
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
+import { limitedText } from "../../base/text/limited-text.ts";
 import { readErrorObject } from "../../dialects/errors/error-body.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
@@ -72,7 +73,7 @@ async function ask(
   let body: string;
   try {
     response = await fetch(url, { headers, redirect: "error", signal: abortAfter(timeoutMs) });
-    body = await boundedText(response);
+    body = await limitedText(response, maxBytes, () => new Error(`a page is larger than ${maxBytes} bytes`));
   } catch (error) {
     const cause = systemCode(error) ?? (error instanceof Error ? error.message : String(error));
     throw new UnreadableReport(withoutSecrets(`Could not fetch ${name}: ${cause}.`));
@@ -84,15 +85,4 @@ async function ask(
       `The provider rejected the request for ${name} with status ${response.status}: ${message}`,
     ),
   );
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body ?? []) {
-    size += piece.length;
-    if (size > maxBytes) throw new Error(`a page is larger than ${maxBytes} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }

@@ -105,12 +105,7 @@ async function listModels(
   key: string,
 ): Promise<readonly OfferedModel[] | "rejected" | null> {
   try {
-    const response = await fetch(`${address}/v1/models`, {
-      headers: { authorization: `Bearer ${key}` },
-      redirect: "manual",
-      signal: abortAfter(timeoutMs),
-      ...directSession(address),
-    });
+    const response = await get(address, key, "/v1/models");
     if (response.status === 401) return "rejected";
     const body: unknown = await response.json();
     return response.ok && isObject(body) && Array.isArray(body["data"])
@@ -124,17 +119,21 @@ async function listModels(
 /** Whether the gateway has the model for the key, also under an id that lists leave out. Null if the gateway cannot be reached. */
 export async function servesModel(address: string, key: string, model: string): Promise<boolean | null> {
   try {
-    const response = await fetch(`${address}/v1/models/${encodeURIComponent(model)}`, {
-      headers: { authorization: `Bearer ${key}` },
-      redirect: "manual",
-      signal: abortAfter(timeoutMs),
-      ...directSession(address),
-    });
+    const response = await get(address, key, `/v1/models/${encodeURIComponent(model)}`);
     await response.body?.cancel();
     return response.ok;
   } catch {
     return null;
   }
+}
+
+function get(address: string, key: string, path: string): Promise<Response> {
+  return fetch(address + path, {
+    headers: { authorization: `Bearer ${key}` },
+    redirect: "manual",
+    signal: abortAfter(timeoutMs),
+    ...directSession(address),
+  });
 }
 
 /** Bun would use a proxy from the environment for this machine too. */

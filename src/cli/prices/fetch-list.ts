@@ -1,3 +1,4 @@
+import { limitedText } from "../../base/text/limited-text.ts";
 import { size } from "../../base/text/size.ts";
 import { readInput } from "../named-file.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
@@ -25,22 +26,14 @@ export async function fetchList(from: string, terminal: Terminal): Promise<Named
 }
 
 async function download(url: URL, name: string): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
     if (!response.ok) throw new CommandError(`${name} responds with status ${response.status}`);
-    let bytes = 0;
-    for await (const piece of response.body ?? []) {
-      bytes += piece.byteLength;
-      if (bytes > maxBytes) throw tooLarge(name);
-      text += decoder.decode(piece, { stream: true });
-    }
+    return await limitedText(response, maxBytes, () => tooLarge(name));
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`${name} cannot be read: ${(error as Error).message}`);
   }
-  return text + decoder.decode();
 }
 
 function tooLarge(name: string): CommandError {
