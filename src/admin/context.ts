@@ -11,12 +11,29 @@ export interface OperationContext {
   readonly clock: Clock;
 }
 
+/** Why an operation was rejected, and the status that says so. */
+export const operationStatuses = {
+  unknown_key: 404,
+  unknown_account: 404,
+  unknown_token: 404,
+  unknown_code: 404,
+  unknown_sign_in: 404,
+  unknown_cap: 404,
+  ambiguous_key: 409,
+  invalid_input: 400,
+  not_allowed: 403,
+  wrong_status: 409,
+  not_found: 404,
+  gateway_busy: 409,
+  no_gateway: 409,
+} as const;
+
 /** An operation was rejected and nothing has changed. The message says what to do instead. */
 export class OperationError extends Error {
   override readonly name = "OperationRefusal";
-  readonly reason: OperationErrorReason;
+  readonly reason: keyof typeof operationStatuses;
 
-  constructor(reason: OperationErrorReason, message: string) {
+  constructor(reason: keyof typeof operationStatuses, message: string) {
     super(message);
     this.reason = reason;
   }
@@ -32,18 +49,3 @@ const maxShownLength = 100;
 export function shownName(name: string): string {
   return withEllipsis(name, maxShownLength);
 }
-
-type OperationErrorReason =
-  | "unknown_key"
-  | "ambiguous_key"
-  | "unknown_account"
-  | "unknown_cap"
-  | "unknown_token"
-  | "unknown_code"
-  | "unknown_sign_in"
-  | "invalid_input"
-  | "not_allowed"
-  | "wrong_status"
-  | "not_found"
-  | "gateway_busy"
-  | "no_gateway";

@@ -1,8 +1,12 @@
 import type { AcknowledgedAlert } from "../store/alert-records.ts";
 
 /** A condition that an operator should look at. The same list is shown, exported as metrics and, in part, sent as alerts. */
-export interface Alert {
+export interface Alert extends Condition {
   readonly kind: AlertKind;
+}
+
+interface Condition {
+  readonly kind: string;
   readonly subject: Subject;
   /** Distinguishes alerts of one kind and subject, e.g. the caps of a key. */
   readonly part?: string;
@@ -42,61 +46,31 @@ export interface Subject {
   readonly label: string;
 }
 
-export type AlertKind =
-  | "store_unavailable"
-  | "audit_failed"
-  | "feed_stopped"
-  | "provider_billing"
-  | "provider_auth"
-  | "provider_failing"
-  | "provider_slow"
-  | "feed_behind"
-  | "node_missing"
-  | "clock_moved"
-  | "clock_differs"
-  | "overrun"
-  | "sign_in_lost"
-  | "sign_in_reused"
-  | "balance_threshold"
-  | "budget_threshold"
-  | "cap_threshold"
-  | "cap_values"
-  | "key_expiring"
-  | "batch_waiting"
-  | "running_out"
-  | "model_unavailable"
-  | "price_outdated"
-  | "config_not_loaded"
-  | "content_dropped"
-  | "disk_low"
-  | "traces_dropped"
-  | "not_listed";
-
 /** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
 export type Severity = "critical" | "warning" | "info";
 
 interface AlertKindFacts {
   readonly severity: Severity;
   /** The command that shows more, or fixes it. */
-  next(alert: Alert): string;
+  next(alert: Condition): string;
   /** Shown and counted, but never sent to the webhook. */
   readonly isNeverSent?: true;
   /** A description for the metrics and the documentation. */
   readonly about: string;
   /** The sentence to send when the alert resolves. */
-  resolvedText(before: Alert, nowMs: number): string;
+  resolvedText(before: Condition, nowMs: number): string;
 }
 
-const below80 = ({ subject: { type, label }, kind }: Alert) =>
+const below80 = ({ subject: { type, label }, kind }: Condition) =>
   `${type === "cap" ? "" : type === "key" ? "Key " : "Account "}${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
-const respondsAgain = ({ subject }: Alert) => `Provider ${subject.label} responds again.`;
+const respondsAgain = ({ subject }: Condition) => `Provider ${subject.label} responds again.`;
 const checkProviders = () => "sluice models check";
-const showSubject = ({ subject: { type, id } }: Alert) =>
+const showSubject = ({ subject: { type, id } }: Condition) =>
   `sluice ${type === "key" ? "keys" : type === "cap" ? "caps" : "accounts"} show ${id}`;
 const limited = { severity: "warning", next: showSubject } as const;
 
 /** All kinds, the most urgent first: the order in which they are listed. */
-export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
+const kinds = {
   store_unavailable: {
     severity: "critical",
     next: () => "sluice store check",
@@ -265,7 +239,10 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     about: "There are more alerts of one kind than are listed.",
     resolvedText: ({ subject }) => `All ${subject.label} are listed again.`,
   },
-};
+} satisfies Record<string, AlertKindFacts>;
+
+export type AlertKind = keyof typeof kinds;
+export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = kinds;
 
 /** The keys of the table, in its order. */
 export const alertKindNames = Object.keys(alertKinds) as AlertKind[];

@@ -9,7 +9,7 @@ import { isSameHash } from "./admin-token.ts";
 import { type Caller, type Identity, type PersonIdentity, personOf } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
-import { type Person, rolesOf } from "./person.ts";
+import { type Person, rolesOf, unseen } from "./person.ts";
 import { mayHaveKeys, type Role, roleInCall } from "./roles.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -316,9 +316,6 @@ function refused(
 ): RejectedAccess {
   return { kind: "refused", status, code, message, waitSeconds };
 }
-
-/** Leading or trailing spaces and invisible characters could make one name pass for another. */
-const unseen = /^\s|\s$|\p{C}/u;
 
 /**
  * The person whom a trusted proxy has signed in; null if it names none. The caller has checked that the request comes from such

@@ -47,3 +47,6 @@ export function isFor(whom: readonly string[] | null, person: Person, settings: 
 export function memberKeyTerms(person: Person, settings: AdminSettings): MemberKeyTerms | null {
   return settings.memberKeys.find((terms) => isFor(terms.for, person, settings)) ?? null;
 }
+
+/** Leading or trailing spaces and invisible characters could make one name pass for another, or compare as equal. */
+export const unseen = /^\s|\s$|\p{C}/u;

@@ -8,6 +8,7 @@ import {
   budgetState,
   capsBody,
   capView,
+  closed,
   contentLevel,
   creditState,
   keyStatuses,
@@ -54,7 +55,6 @@ export type EnteredAccount = Static<typeof enteredAccountView>;
 export const accountList = listOf(accountView);
 export type AccountList = Static<typeof accountList>;
 
-const closed = { additionalProperties: false } as const;
 const label = Type.String({ minLength: 1, description: "A display name." });
 
 export const accountChangesBody = Type.Partial(

@@ -1,7 +1,7 @@
 import type { Elysia } from "elysia";
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { once } from "../../base/once.ts";
-import { adminBase } from "../../base/requests/admin-base.ts";
+import { adminBase, memberBase } from "../../base/requests/admin-base.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
 import { withEllipsis } from "../../base/text/ellipsis.ts";
 import { sentence } from "../../base/text/sentence.ts";
@@ -22,7 +22,6 @@ import { adminOpenApi } from "./openapi.ts";
 import { operationsOf } from "./operations.ts";
 
 /** The base path of the self-service page: for members who signed in, and for those who present a key instead. */
-export const memberBase = "/usage/api/v1";
 
 /** Adds routes. Called by the HTTP server, which knows where a request comes from. */
 export type AdminMount = (app: Elysia, connections: Connections) => void;

@@ -9,18 +9,17 @@ import { oneOf, pageOf, text, when } from "../formats/shapes.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { exactMoment, momentOf } from "../moments.ts";
 import { requestedLabels } from "../requests/find-exchanges.ts";
-import { requestOutcomes } from "../requests/schema.ts";
+import { keyFilter, requestFilters, requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
 import { type AdminCall, type AdminRoute, deleteRoute, get } from "../routes/route.ts";
 import { type ContentExport, deleteContent, exportContent, filterText, listedDocument } from "./content.ts";
 import { contentExportView, contentView, deletedContentView, listedContentView } from "./schema.ts";
 import { withConversation } from "./with-conversation.ts";
 
-const key = Type.Optional(text("A key's id, prefix or unique label."));
 const owner = Type.Optional(text("The owner of the key."));
 
 const filters = {
-  key,
+  key: keyFilter,
   model: Type.Optional(Type.String()),
   outcome: Type.Optional(oneOf(requestOutcomes)),
   since: Type.Optional(when),
@@ -41,16 +40,12 @@ const exportQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 200 })),
   provider: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
-  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
-  user: Type.Optional(Type.String()),
-  session: Type.Optional(Type.String()),
-  batch: Type.Optional(text("Only lines of this batch, by its id.")),
-  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
+  ...requestFilters,
 });
 
 const deleteQuery = Type.Object({
   ids: Type.Optional(text("Ids of requests, separated by commas.")),
-  key,
+  key: keyFilter,
   owner,
   before: Type.Optional(when),
 });

@@ -2,7 +2,7 @@ import { newId } from "../../base/id.ts";
 import { sentence } from "../../base/text/sentence.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { StoreError } from "../../store/store.ts";
-import { OperationError } from "../context.ts";
+import { OperationError, operationStatuses } from "../context.ts";
 import { isLong, jsonStream } from "./json-parts.ts";
 import type { ErrorView } from "./shapes.ts";
 
@@ -38,22 +38,6 @@ export function noSignInHere(): AdminError {
 export function notFound(what: string): AdminError {
   return new AdminError(404, "not_found", `There is no ${what}.`);
 }
-
-const operationStatuses = {
-  unknown_key: 404,
-  unknown_account: 404,
-  unknown_token: 404,
-  unknown_code: 404,
-  unknown_sign_in: 404,
-  unknown_cap: 404,
-  ambiguous_key: 409,
-  invalid_input: 400,
-  not_allowed: 403,
-  wrong_status: 409,
-  not_found: 404,
-  gateway_busy: 409,
-  no_gateway: 409,
-} as const;
 
 /** The status of errors that are not the fault of the request itself. */
 const storeStatuses: Partial<Record<StoreError["reason"], number>> = {

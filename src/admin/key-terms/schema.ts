@@ -90,7 +90,7 @@ export const boundCapView = Type.Object({
 });
 export type BoundCapView = Static<typeof boundCapView>;
 
-const closed = { additionalProperties: false } as const;
+export const closed = { additionalProperties: false } as const;
 
 export const capsBody = Type.Array(
   body({

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { answerHeaders } from "../formats/admin-error.ts";
 import { body, count, flag, nullable, oneOf, text, when } from "../formats/shapes.ts";
 import { momentOf } from "../moments.ts";
+import { keyFilter } from "../requests/schema.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { auditLedger, differenceDocument } from "./audit-ledger.ts";
 import { exportFormats, exportLedger } from "./export-ledger.ts";
@@ -25,7 +26,7 @@ export type LedgerAuditView = Static<typeof ledgerAuditView>;
 
 const exportQuery = Type.Object({
   format: oneOf(exportFormats, "csv"),
-  key: Type.Optional(text("A key's id, prefix or unique label.")),
+  key: keyFilter,
   since: Type.Optional(when),
   until: Type.Optional(when),
 });

@@ -18,6 +18,8 @@ import {
   entryView,
   exchangeDetailView,
   exchangeView,
+  keyFilter,
+  requestFilters,
   requestOutcomes,
 } from "../requests/schema.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
@@ -32,7 +34,6 @@ const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(
   Type.Integer({ minimum: 1, description: "`next_cursor` of the previous page." }),
 );
-const key = Type.Optional(text("A key's id, prefix or unique label."));
 
 const exchangeQuery = Type.Object({
   search: Type.Optional(
@@ -42,16 +43,12 @@ const exchangeQuery = Type.Object({
         "A request's id, ours or the client's; a key by its id, prefix, label or owner; an error's code; or a tag such as `project=atlas`.",
     }),
   ),
-  key,
+  key: keyFilter,
   model: Type.Optional(Type.String()),
   provider: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
   outcome: Type.Optional(oneOf(requestOutcomes)),
-  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
-  user: Type.Optional(Type.String()),
-  session: Type.Optional(Type.String()),
-  batch: Type.Optional(text("Only lines of this batch, by its id.")),
-  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
+  ...requestFilters,
   since: Type.Optional(when),
   until: Type.Optional(when),
   cursor: Type.Optional(
@@ -62,7 +59,13 @@ const exchangeQuery = Type.Object({
 
 const account = Type.Optional(text("An account's id or unique label."));
 
-const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
+const entryQuery = Type.Object({
+  key: keyFilter,
+  account,
+  kind: Type.Optional(oneOf(entryKinds)),
+  cursor,
+  limit,
+});
 
 const usageQuery = Type.Object({
   by: Type.String({
@@ -71,7 +74,7 @@ const usageQuery = Type.Object({
   }),
   since: Type.Optional(when),
   until: Type.Optional(when),
-  key,
+  key: keyFilter,
   account: Type.Optional(text("Only requests billed to this account, by its id.")),
   as: Type.Optional(text("A model: also return what the requests would have cost on it. Not for members.")),
   chart: Type.Optional(

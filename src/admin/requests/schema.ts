@@ -13,6 +13,17 @@ import {
 
 const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
 export const requestOutcomes = [...outcomes, "rejected"] as const;
+export const keyFilter = Type.Optional(text("A key's id, prefix or unique label."));
+
+/** What requests are found by, besides their key, model and time. */
+export const requestFilters = {
+  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
+  user: Type.Optional(Type.String()),
+  session: Type.Optional(Type.String()),
+  batch: Type.Optional(text("Only lines of this batch, by its id.")),
+  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
+};
+
 const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 

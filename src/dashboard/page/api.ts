@@ -2,10 +2,9 @@ import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { EndedSessionView, SessionView } from "../../admin/auth/schema.ts";
 import type { ErrorView } from "../../admin/formats/shapes.ts";
+import { adminBase, memberBase } from "../../base/requests/admin-base.ts";
 import { isSelfServicePage } from "./router.ts";
 
-export const adminBase = "/admin/api/v1";
-const memberBase = "/usage/api/v1";
 /** A proxy may pass the self-service page on, and nothing of the admin API. */
 const ownBase = isSelfServicePage ? memberBase : adminBase;
 

@@ -1,8 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { memberBase } from "../../../src/admin/api/admin.ts";
 import type { Page } from "../../../src/admin/formats/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
-import { adminBase } from "../../../src/base/requests/admin-base.ts";
+import { adminBase, memberBase } from "../../../src/base/requests/admin-base.ts";
 import { signIn, startAdmin, token } from "./fixtures.ts";
 
 interface Document {

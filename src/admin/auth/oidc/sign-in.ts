@@ -5,7 +5,7 @@ import { abortAfter } from "../../../base/loop/deadline.ts";
 import type { OidcSettings } from "../../../config/settings.ts";
 import { collectResponse } from "../../../wire/collect.ts";
 import { sendOnce } from "../../../wire/send-once.ts";
-import type { Person } from "../../access/person.ts";
+import { type Person, unseen } from "../../access/person.ts";
 import type { ProviderSession } from "../../access/sessions.ts";
 import type { SignInAttempt } from "./attempt.ts";
 import { homeOf } from "./error-page.ts";
@@ -218,9 +218,6 @@ function mergeClaims(claims: JsonObject, more: JsonObject): JsonObject {
   );
   return { ...more, ...claims, email_verified: source?.["email_verified"] };
 }
-
-/** Invisible characters could make one name look like another, or compare as equal. */
-const unseen = /^\s|\s$|\p{C}/u;
 
 /** Rejects an unverified e-mail address: it may belong to someone else. */
 function personIn(claims: JsonObject, settings: OidcSettings): Person {

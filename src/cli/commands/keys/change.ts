@@ -17,7 +17,7 @@ import { type EnteredCall, type OperationEntry, operation } from "../../operatio
 import { publicAddress } from "../../serve/files-for-commands.ts";
 import { Misuse } from "../../terminal/terminal.ts";
 
-const key = argument("<key>", "its id, prefix or label");
+export const key = argument("<key>", "its id, prefix or label");
 
 interface NewKeyFields extends KeyChangesBody {
   readonly mode?: KeyMode;

@@ -1,7 +1,7 @@
 import type { EnteredKey, KeyStatusView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { balanceText } from "../../account-output.ts";
 import { adjustFields, type CreditFields, topUpFields } from "../../credit-fields.ts";
-import { argument, commandGroup } from "../../help.ts";
+import { commandGroup } from "../../help.ts";
 import { keyDocument, showKey } from "../../key-output.ts";
 import { segment } from "../../operations/client.ts";
 import {
@@ -12,6 +12,7 @@ import {
 } from "../../operations/operation-command.ts";
 import { creditsShown } from "../../terminal/terminal.ts";
 import {
+  key,
   keysCreateCommand,
   keysMoveCommand,
   keysRaiseCapCommand,
@@ -19,8 +20,6 @@ import {
   keysUpdateCommand,
 } from "./change.ts";
 import { keysListCommand } from "./list.ts";
-
-const key = argument("<key>", "its id, prefix or label");
 
 const showCommand = operation<KeyView, { key: string }>({
   name: "show",

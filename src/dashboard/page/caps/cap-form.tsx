@@ -2,7 +2,7 @@ import type { CapByValueView, NewCapBody } from "../../../admin/caps/schema.ts";
 import type { KeyView } from "../../../admin/key-terms/schema.ts";
 import { wholeFromText } from "../../../base/text/typed-number.ts";
 import { amountOf } from "../pages/cap-fields.tsx";
-import { budgetPeriods } from "../pages/key-form.ts";
+import { capPeriods } from "../pages/key-form.ts";
 import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, TextField } from "../parts/field.tsx";
 
@@ -55,7 +55,6 @@ export function valuesOf({ values }: Pick<CapForm, "values">): Pick<NewCapBody, 
   return { values: whole };
 }
 
-const periods = budgetPeriods.filter(({ value }) => value !== "none");
 const always = {
   no: "Reject requests that continue a stored response or have a cached prompt",
   yes: "Run these on that model, too",
@@ -80,7 +79,7 @@ export function TermFields<Form extends CapForm>({ form, onForm, mode, isEach }:
         inputMode="decimal"
         required
       />
-      <SelectField label="Period" state={field("period")} choices={periods} />
+      <SelectField label="Period" state={field("period")} choices={capPeriods} />
       <TextField label="Models" state={field("models")} placeholder="all, or claude-opus-*" />
       <TextField
         label="Model to run instead"

@@ -2,7 +2,7 @@ import type { CapsBody, CapView, KeyView } from "../../../admin/key-terms/schema
 import { wholeFromText } from "../../../base/text/typed-number.ts";
 import { Button } from "../parts/button.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
-import { budgetPeriods, creditsOf } from "./key-form.ts";
+import { capPeriods, creditsOf } from "./key-form.ts";
 
 /** A cap as typed. */
 export interface CapForm {
@@ -47,8 +47,6 @@ interface CapFieldsProps {
   readonly mode: KeyView["mode"];
 }
 
-const periods = budgetPeriods.filter(({ value }) => value !== "none");
-
 /** Fields for any number of caps: amount, period and models. */
 export function CapFields({ title, hint, state: [caps, onCaps], mode }: CapFieldsProps) {
   const isCredit = mode === "credit";
@@ -66,7 +64,7 @@ export function CapFields({ title, hint, state: [caps, onCaps], mode }: CapField
               inputMode={isCredit ? "decimal" : "numeric"}
               required
             />
-            <SelectField label="Period" state={field("period")} choices={periods} />
+            <SelectField label="Period" state={field("period")} choices={capPeriods} />
             <TextField label="Models" state={field("models")} placeholder="all, or claude-*" />
             <Button
               kind="quiet"

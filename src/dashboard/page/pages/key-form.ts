@@ -68,6 +68,8 @@ export const budgetPeriods = [
   { value: "none", text: "never" },
 ];
 
+export const capPeriods = budgetPeriods.filter(({ value }) => value !== "none");
+
 export const toolsChoices = [
   { value: "false", text: "free ones only" },
   { value: "true", text: "all that have a price" },

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/requests/schema.ts";
-import { adminBase } from "../api.ts";
+import { adminBase } from "../../../base/requests/admin-base.ts";
 import { count, duration, metered, routeName, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
