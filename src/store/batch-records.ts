@@ -33,8 +33,8 @@ export interface BatchBeginning {
   readonly maxOpen: number;
 }
 
-/** How many lines a batch has, and what they would hold in all. */
-export interface BatchLines {
+/** How many lines a batch has, what they would hold in all, and its `request` with what they have in common. */
+export interface BatchLines extends Pick<NewBatch, "request"> {
   readonly total: number;
   readonly estimate: number;
 }

@@ -11,6 +11,8 @@ export interface BatchRequest {
   readonly metadata: JsonObject | null;
   /** How long its results are kept, if it is shorter than usual. */
   readonly outputMs?: number | null;
+  /** The model of all its lines, once they are known; null if there is no such model. */
+  readonly model?: string | null;
 }
 
 /** Where the request is stored. */
@@ -48,10 +50,12 @@ export function batchObject(
   const endedWith = (...of: readonly BatchRecord["status"][]) =>
     of.includes(status) ? seconds(endedAtMs) : null;
   const problems: JsonObject[] | null = errors === null ? null : JSON.parse(errors);
+  const { metadata, model = null } = readRequestOf(batch, key);
   return {
     id: batch.id,
     object: "batch",
     endpoint: batch.endpoint,
+    ...(model === null ? {} : { model }),
     errors: problems && { object: "list", data: problems },
     input_file_id: batch.fileId,
     completion_window: "24h",
@@ -69,7 +73,7 @@ export function batchObject(
     cancelled_at: endedWith("cancelled"),
     request_counts: { total, completed, failed },
     usage: usageOf(batch),
-    metadata: readRequestOf(batch, key).metadata,
+    metadata,
     sluice: {
       ...stateOf(batch, storeProblem),
       estimate: batch.estimate === null ? null : shownAmount(batch.estimate, mode),

@@ -59,6 +59,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
     metadata: wanted.metadata,
     outputMs: wanted.outputMs,
   };
+  const sealed = (kept: BatchRequest) => sealText(JSON.stringify(kept), placeOfRequest(id), key);
   const { validating, node } = gateway.batches;
   validating.add(id);
   try {
@@ -68,7 +69,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
         keyId,
         fileId: wanted.file.id,
         endpoint: wanted.endpoint,
-        request: sealText(JSON.stringify(request), placeOfRequest(id), key),
+        request: sealed(request),
         createdAtMs,
         expiresAtMs: createdAtMs + settings.windowMs,
       },
@@ -76,7 +77,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
     );
     if (!isBegun) throw tooMany(settings.maxOpenPerKey);
     const { scanner } = wanted;
-    const estimate = await scan(call, id, wanted, request);
+    const estimated = await scan(call, id, wanted, request);
     const atMs = Math.floor(gateway.clock.wallMs());
     const retry = await retryOf(call, id);
     if (scanner.problems.length > 0) {
@@ -84,7 +85,12 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
       const failure = { errors: JSON.stringify(scanner.problems), atMs, keptUntilMs };
       await store.batches.fail(id, failure, retry);
     } else {
-      await store.batches.start(id, { total: scanner.count, estimate }, atMs, retry);
+      const lines = {
+        total: scanner.count,
+        estimate: estimated.total,
+        request: sealed({ ...request, model: estimated.model }),
+      };
+      await store.batches.start(id, lines, atMs, retry);
       gateway.batches.wake();
     }
     return id;
@@ -128,13 +134,12 @@ export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner 
   });
 }
 
-/** Returns what its lines would hold in all. */
 async function scan(
   call: AdmittedCall,
   id: string,
   { file, scanner, endpoint }: WantedBatch,
   request: BatchRequest,
-): Promise<number> {
+): Promise<Pick<BatchEstimate, "total" | "model">> {
   const { store } = call.gateway.batches;
   const { encryptionKey: key } = call.configured.settings.responses;
   const files = { records: store.uploads, key };
@@ -149,7 +154,7 @@ async function scan(
     }));
     await store.batches.addLines(id, stored);
   });
-  return estimate.total;
+  return estimate;
 }
 
 /** For the body of a message batch. */

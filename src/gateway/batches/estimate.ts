@@ -40,6 +40,7 @@ export class BatchEstimate {
   readonly #admitted: AdmittedCall;
   readonly #dialect: ClientDialectName | null;
   readonly #metered: MeteredRouteName | null;
+  readonly #models = new Set<string | null>();
   #sliceEndsMs = 0;
   total = 0;
 
@@ -70,9 +71,16 @@ export class BatchEstimate {
       const body = await bodies.range(line.start, line.length);
       const { model, amount } = body === null ? nothing : await this.#estimate(body);
       this.total = Math.min(this.total + amount, Number.MAX_SAFE_INTEGER);
+      this.#models.add(model);
       added.push({ ...line, model });
     }
     return added;
+  }
+
+  /** The model of all lines; null if they have several, or one has none. */
+  get model(): string | null {
+    const [model = null, ...others] = this.#models;
+    return others.length === 0 ? model : null;
   }
 
   async #estimate(body: Uint8Array): Promise<LineEstimate> {

@@ -29,6 +29,7 @@ const batchSchema = Type.Object({
   id: Type.String(),
   object: Type.Literal("batch"),
   endpoint: Type.String(),
+  model: Type.Optional(Type.String({ description: "Only if all lines have one model." })),
   errors: Type.Union([
     Type.Object({
       object: Type.Literal("list"),

@@ -28,12 +28,12 @@ export function storedBatches(
         return begun.length > 0;
       }),
 
-    start: (batchId, { total, estimate }, atMs, retry) =>
+    start: (batchId, { total, estimate, request }, atMs, retry) =>
       changeTogether(function* () {
         yield* raiseRevision();
         yield* query(
-          `UPDATE batches SET status = 'in_progress', total = $2::int8, estimate = $3::int8, in_progress_at_ms = $4::int8 WHERE id = $1::text`,
-          [batchId, total, estimate, atMs],
+          `UPDATE batches SET status = 'in_progress', total = $2::int8, estimate = $3::int8, in_progress_at_ms = $4::int8, request = $5::text WHERE id = $1::text`,
+          [batchId, total, estimate, atMs, request],
         );
         if (retry !== null) yield* storeCreation(retry);
       }),

@@ -13,6 +13,7 @@ export interface ShownBatch {
   readonly errors: {
     readonly data: readonly { readonly code: string; readonly line: number | null }[];
   } | null;
+  readonly model?: string;
   readonly sluice: {
     readonly state: string;
     readonly reason: string | null;

@@ -63,6 +63,18 @@ onBothStores(tail, (world) => {
     expect((await client.create(all)).sluice.estimate).toBe(only.sluice.estimate);
   });
 
+  test("a batch names the model of all its lines, if it is one", async () => {
+    const client = BatchClient.of(world(), await world().creditCaller());
+    const [{ body } = { body: {} }] = chatLines(1);
+    const modelOf = async (...models: string[]) => {
+      const { id } = await client.create(models.map((model) => ({ body: { ...body, model } })));
+      return (await client.untilEnded(id)).model;
+    };
+    expect(await modelOf("gpt-test", "gpt-test")).toBe("gpt-test");
+    expect(await modelOf("gpt-test", "claude-test")).toBeUndefined();
+    expect(await modelOf("gpt-test", "unknown")).toBeUndefined();
+  });
+
   test("the estimate of a token budget is in tokens", async () => {
     const client = BatchClient.of(world(), await world().tokenCaller(100_000));
     const [line] = chatLines(1);
