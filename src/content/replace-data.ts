@@ -35,8 +35,11 @@ export function replaceData(value: Json, clean: (text: string) => string): Json 
       return vector ?? each.map((item) => replaced(item, name, parent, depth + 1));
     }
     const copy: JsonObject = Object.create(null);
-    for (const [member, item] of Object.entries(each))
-      copy[clean(member)] = item === undefined ? null : replaced(item, member, each, depth + 1);
+    for (const [member, item] of Object.entries(each)) {
+      // Google's vectors are objects with values.
+      const named = member === "values" && isVectorName(name) ? name : member;
+      copy[clean(member)] = item === undefined ? null : replaced(item, named, each, depth + 1);
+    }
     return copy;
   }
 }

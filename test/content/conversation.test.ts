@@ -47,6 +47,17 @@ describe("a conversation reads the same in every format", () => {
     ]);
   });
 
+  test("Google's texts that become vectors", () => {
+    const content = { parts: [{ text: "Hi" }] };
+    const said = (path: string) => ({ role: "user", parts: [text("Hi")], path });
+    expect(readConversation({ content }, null).input).toEqual([said("content")]);
+    const requests = [{ content }, { content, taskType: "CLUSTERING" }];
+    expect(readConversation({ requests }, { embeddings: [] }).input).toEqual([
+      said("requests[0].content"),
+      said("requests[1].content"),
+    ]);
+  });
+
   test("Google's contents, in both spellings", () => {
     const functionDeclarations = [{ name: "weather", description: "Now", parametersJsonSchema: parameters }];
     const inlineData = { mimeType: "image/png", data: image };

@@ -72,6 +72,27 @@ test("embeddings are recorded with their input, and without the vectors", async 
   });
 });
 
+test.each(["embedContent", "batchEmbedContents"])(
+  "vectors of Google's %s are not recorded",
+  async (method) => {
+    caller = await world.creditCaller();
+    const vector = Array.from({ length: 8 }, (_, place) => place / 8);
+    const data = [{ object: "embedding", index: 0, embedding: vector }];
+    world.provider.script(
+      json({ object: "list", model: "up", data, usage: { prompt_tokens: 3, total_tokens: 3 } }),
+    );
+    const isOne = method === "embedContent";
+    const one = { content: { parts: [{ text: "a canal" }] } };
+    const body = isOne ? one : { requests: [{ model: "models/embed", ...one }] };
+    await (await world.ask(caller, { path: `/v1beta/models/embed:${method}`, body })).text();
+    const [document] = await recordedFor(caller);
+    expect(document?.request).toMatchObject(body);
+    const bytes = new Uint8Array(Float32Array.from(vector).buffer);
+    const digest = { values: { type: "vector/float32", bytes: 32, sha256: sha256(bytes) } };
+    expect(document?.response).toMatchObject(isOne ? { embedding: digest } : { embeddings: [digest] });
+  },
+);
+
 test("speech is recorded as its text, and the type, size and digest of the sound", async () => {
   caller = await world.creditCaller();
   world.provider.script(text("some sound", "audio/mpeg"));

@@ -57,11 +57,19 @@ function inputOf(body: JsonObject): readonly PlacedMessage[] {
     if (typeof input === "string") return [{ role: "user", parts: textPart(input), path: name }];
     if (Array.isArray(input)) return readItems(input, name);
   }
-  return repeated(body["contents"]).map((content, place) => ({
-    role: isObject(content) ? googleRole(content) : "user",
-    parts: googleParts(content),
-    path: `contents[${place}]`,
-  }));
+  const { contents, content, requests } = body;
+  // The last two are of texts that become vectors.
+  return [
+    ...repeated(contents).map((each, place) => googleMessage(each, `contents[${place}]`)),
+    ...(content === undefined ? [] : [googleMessage(content, "content")]),
+    ...repeated(requests).map((each, place) =>
+      googleMessage(isObject(each) ? (each["content"] ?? null) : null, `requests[${place}].content`),
+    ),
+  ];
+}
+
+function googleMessage(content: Json, path: string): PlacedMessage {
+  return { role: isObject(content) ? googleRole(content) : "user", parts: googleParts(content), path };
 }
 
 /** An item of a request: a message of any format, or a call, a result or the reasoning between messages. */
