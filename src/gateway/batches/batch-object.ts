@@ -11,7 +11,7 @@ export interface BatchRequest {
   readonly metadata: JsonObject | null;
   /** How long its results are kept, if it is shorter than usual. */
   readonly outputMs?: number | null;
-  /** The model of all its lines, once they are known; null if there is no such model. */
+  /** The model of all its lines, once they are known; null if they have several, or one has none. */
   readonly model?: string | null;
 }
 
