@@ -8,7 +8,10 @@ export type KeyMode = (typeof keyModes)[number];
 /** The path prefix of the interface for keys of each mode. */
 export const modeOrigins: Readonly<Record<KeyMode, string>> = { credit: "", token_budget: "/token" };
 
-export const budgetPeriods = ["day", "week", "month", "none"] as const;
+/** The calendar periods of limits, in the order of `periodStarts`. */
+export const capPeriods = ["day", "week", "month"] as const;
+
+export const budgetPeriods = [...capPeriods, "none"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
 
 /** The attributes of a key that an operator sets. Its status and secrets are changed by separate operations. */

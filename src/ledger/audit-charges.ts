@@ -1,5 +1,5 @@
 import { msPerDay } from "../base/clock.ts";
-import { nextPeriodStart, periodStart } from "../base/money/period.ts";
+import { nextPeriodStart, periodStart, periodStarts } from "../base/money/period.ts";
 import { costNano, type Rates, readRates, tokensOf } from "../base/money/rates.ts";
 import type { AccountRecord, AuditedEntry, BudgetPeriod, LedgerFault, Store } from "../store/store.ts";
 
@@ -170,9 +170,7 @@ class ChargeChecker {
     const { periodStartMs: startMs, countedAtMs } = entry;
     if (startMs === 0) return;
     const atMs = countedAtMs ?? entry.atMs;
-    const isStart =
-      startMs <= atMs + periodToleranceMs &&
-      (["day", "week", "month"] as const).some((period) => periodStart(period, startMs) === startMs);
+    const isStart = startMs <= atMs + periodToleranceMs && periodStarts(startMs).includes(startMs);
     const hasTime =
       entry.outcome === "interrupted" ||
       account.periods.some((period) => atMs < endOf(period, startMs) + periodToleranceMs);

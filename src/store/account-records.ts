@@ -52,20 +52,7 @@ export interface AccountRecord {
 }
 
 /** The attributes of an account that an operator can change. Caps have a separate operation. */
-export type AccountChanges = Partial<
-  Pick<
-    AccountRecord,
-    | "label"
-    | "isPostpaid"
-    | "closedAtMs"
-    | "budgetTokens"
-    | "period"
-    | "keyCaps"
-    | "content"
-    | "tags"
-    | "tpmLimits"
-  >
->;
+export type AccountChanges = Partial<Omit<AccountRecord, "id" | "mode" | "createdAtMs" | "caps">>;
 
 /** Totals kept in addition to an account's entries, so that a summary takes the same time however long the history is. */
 export interface AccountTotals {

@@ -84,36 +84,15 @@ type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 /** Adds up attempts, so that a batch writes one row for many of them. */
 export class AttemptTally {
   #sums = new Map<string, Mutable<AttemptSums>>();
-  /**
-   * The sums that were last added to: traffic comes in runs, and comparing is cheaper than building a name (500 → 270
-   * ns).
-   */
-  #latest: Mutable<AttemptSums> | null = null;
 
   add(day: number, count: AttemptCount): void {
-    const sums = this.#sumsOf(day, count);
-    // Written out, because a loop over the names takes 1.2 µs per request.
-    sums.attempts += count.attempts;
-    sums.estimated += count.estimated;
-    sums.inputTokens += count.inputTokens;
-    sums.cachedInputTokens += count.cachedInputTokens;
-    sums.cacheWriteTokens += count.cacheWriteTokens;
-    sums.outputTokens += count.outputTokens;
-    sums.countedInputTokens += count.countedInputTokens;
-    sums.countedOutputTokens += count.countedOutputTokens;
-    sums.owedNanoUsd += count.owedNanoUsd;
-  }
-
-  #sumsOf(day: number, { provider, credential, upstreamModel, outcome }: AttemptCount): Mutable<AttemptSums> {
-    const latest = this.#latest;
-    const isSame = latest !== null && latest.day === day && latest.outcome === outcome;
-    const isSameModel = isSame && latest.upstreamModel === upstreamModel && latest.provider === provider;
-    if (isSameModel && latest.credential === credential) return latest;
+    const { provider, credential, upstreamModel, outcome } = count;
     const name = `${day} ${outcome} ${provider} ${credential} ${upstreamModel}`;
-    const sums = this.#sums.get(name) ?? { provider, credential, upstreamModel, outcome, day, ...zeroTotals };
-    this.#sums.set(name, sums);
-    this.#latest = sums;
-    return sums;
+    const sums = this.#sums.getOrInsertComputed(name, () => ({
+      ...{ provider, credential, upstreamModel, outcome, day },
+      ...zeroTotals,
+    }));
+    for (const total of attemptTotalNames) sums[total] += count[total];
   }
 
   all(): Iterable<AttemptSums> {
@@ -122,7 +101,6 @@ export class AttemptTally {
 
   clear(): void {
     this.#sums = new Map();
-    this.#latest = null;
   }
 
   /** Returns all sums. Later additions start from 0. */

@@ -1,7 +1,7 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
 import type { TpmLimit } from "../base/models/tpm-limit.ts";
 import type { Tags } from "../base/requests/labels.ts";
-import type { KeyRecord } from "./records.ts";
+import type { KeyChanges, KeyRecord } from "./records.ts";
 import { columnOf } from "./reporting/total-columns.ts";
 import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 
@@ -10,10 +10,7 @@ type KeyColumnType = "text" | "json" | "int" | "int8";
 
 /** The column for a field of a key's record, in every database. */
 export interface KeyColumn {
-  readonly field: Exclude<
-    keyof KeyRecord,
-    "caps" | "isPostpaid" | "isClosed" | "accountContent" | "accountTags" | "accountTpmLimits"
-  >;
+  readonly field: keyof KeyChanges;
   readonly column: string;
   readonly type: KeyColumnType;
 }

@@ -191,19 +191,7 @@ export function queriedStore(
   } satisfies Partial<Store>;
 }
 
-type Counts = Pick<
-  StorageStats,
-  | "accounts"
-  | "keys"
-  | "responses"
-  | "responseBytes"
-  | "retryResponses"
-  | "retryResponseBytes"
-  | "batches"
-  | "files"
-  | "fileBytes"
-  | "auditRecords"
->;
+type Counts = Omit<StorageStats, keyof StoreSizes | "loggedRequests" | "prunings">;
 
 const countRecords = `
 SELECT (SELECT count(*) FROM accounts)::float8 AS accounts, (SELECT count(*) FROM keys WHERE id <> '')::float8 AS keys,

@@ -55,20 +55,10 @@ export interface KeyRecord extends KeyAttributes {
 
 /** Everything about a key that can change, except its account and its caps. */
 export type KeyChanges = Partial<
-  Omit<
-    KeyRecord,
-    | "id"
-    | "accountId"
-    | "mode"
-    | "createdAtMs"
-    | "isPostpaid"
-    | "isClosed"
-    | "accountContent"
-    | "accountTags"
-    | "accountTpmLimits"
-    | "caps"
-  >
+  Omit<KeyRecord, "id" | "accountId" | "mode" | "createdAtMs" | "caps" | OfAccount>
 >;
+
+type OfAccount = "isPostpaid" | "isClosed" | "accountContent" | "accountTags" | "accountTpmLimits";
 
 /**
  * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only

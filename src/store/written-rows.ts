@@ -13,32 +13,7 @@ import type { ChargeEntry, OutcomeRecord, StoredResponse, UsageRecord } from "./
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** The columns of `entryRows`. */
-export const entryColumns = [
-  ...([
-    "kind",
-    "amount",
-    "at_ms",
-    "period_start_ms",
-    "counted_at_ms",
-    "exchange_id",
-    "basis",
-    "outcome",
-  ] as const),
-  ...(["route", "model", "provider", "labels"] as const),
-  ...(["list_cost_nano", "cache_savings_nano", "asked_model", "rates_id", "quantities"] as const),
-  ...(["recorded_at_ms", "upstream_model", "stream", "status"] as const),
-  ...([
-    "input_tokens",
-    "cached_input_tokens",
-    "cache_write_tokens",
-    "output_tokens",
-    "reasoning_tokens",
-  ] as const),
-  ...(["cost_nano", "first_byte_ms", "total_ms", "attempts"] as const),
-] as const;
-
-export type WrittenEntry = Readonly<Record<(typeof entryColumns)[number], Value>>;
+export type WrittenEntry = ReturnType<typeof entryRow>;
 
 /** A charge with its usage record, then the amounts owed above caps and those not charged, without the key and the account. */
 export function entryRows(
@@ -54,13 +29,13 @@ export function entryRows(
   return rows;
 }
 
-/** One literal: put together from several objects, it takes 1.6 µs instead of 0.1. */
+/** Always the same columns. One literal: put together from several objects, it takes 1.6 µs instead of 0.1. */
 function entryRow(
   kind: "charge" | "overrun",
   amount: number,
   charge: ChargeEntry,
   record: UsageRecord | null,
-): WrittenEntry {
+) {
   // The charge before an overrun has the rest.
   const priced = kind === "charge" ? charge : null;
   const recorded = kind === "charge" ? record : null;

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { keyModes } from "../../base/key-attributes.ts";
+import { capPeriods, keyModes } from "../../base/key-attributes.ts";
 import { body, counted, figure, flag, listOf, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const mode = oneOf(keyModes);
-const period = oneOf(["day", "week", "month"]);
+const period = oneOf(capPeriods);
 
 const limited = {
   limit: figure("Credits, or tokens for `mode: token_budget`."),

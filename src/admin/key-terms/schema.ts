@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
 import {
   budgetPeriods,
+  capPeriods,
   type KeyAttributeName,
   keyAttributeNames,
   keyAttributes,
@@ -13,7 +14,6 @@ import { body, count, credits, figure, flag, moment, nullable, oneOf, text } fro
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const accountStatuses = ["active", "closed"] as const;
-const capPeriods = ["day", "week", "month"] as const;
 
 export const contentLevel = nullable(oneOf(contentLevels));
 

@@ -1,5 +1,5 @@
 import { msPerDay, utcDay } from "../clock.ts";
-import type { BudgetPeriod } from "../key-attributes.ts";
+import { type BudgetPeriod, capPeriods } from "../key-attributes.ts";
 
 /** 1970-01-05 was the first Monday. */
 const firstMonday = 4;
@@ -16,6 +16,11 @@ export function periodStart(period: BudgetPeriod, nowMs: number): number {
     case "month":
       return monthStart(nowMs);
   }
+}
+
+/** The starts of the day, the week and the month. */
+export function periodStarts(nowMs: number): number[] {
+  return capPeriods.map((period) => periodStart(period, nowMs));
 }
 
 /** Cached, because each charge needs it about ten times, and a date takes 100 ns. */

@@ -100,6 +100,11 @@ export function sqliteText(text: string): string {
   return translated;
 }
 
+/** Inserts a row by the names of its columns. */
+export function insertNamed(table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map((column) => `$${column}`).join(", ")})`;
+}
+
 export function bindable(parameter: Parameter): SQLQueryBindings {
   if (parameter instanceof Uint8Array) return parameter;
   return typeof parameter === "object" && parameter !== null ? JSON.stringify(parameter) : parameter;

@@ -96,6 +96,15 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     await log.sync();
     return result;
   };
+  /** With the charges that are not in the database yet. Committed ones are, even before they are acknowledged. */
+  const withPending = <Counted extends object>(count: () => Counted) => {
+    const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
+    const counting = database.transaction(() => ({
+      ...count(),
+      pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
+    }));
+    return counting.deferred();
+  };
   const queried = queriedStore(queries, reports, sqliteStatements, entryFinder(reports.read), sizes);
   return {
     ...queried,
@@ -135,37 +144,20 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return unwritten();
     },
 
-    /** Committed charges are in the database even before they are acknowledged. */
-    countCaps(capNos) {
-      const totals = database.query<CapTotals, [number]>(`${sqliteText(selectCapTotals)} WHERE no = ?`);
-      const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
-      const count = database.transaction(() => ({
-        totals: capNos.flatMap((no) => totals.all(no)),
-        pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
-      }));
-      return count.deferred();
-    },
-
-    countValueCaps(capNos) {
-      const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
-      const count = database.transaction(() => ({
-        totals: capNos.flatMap((no) => perform(database, valueTotalsOf(no))),
-        pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
-      }));
-      return count.deferred();
-    },
-
-    countAll() {
-      const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
-      const count = database.transaction(() => ({
+    countCaps: (capNos) =>
+      withPending(() => {
+        const totals = database.query<CapTotals, [number]>(`${sqliteText(selectCapTotals)} WHERE no = ?`);
+        return { totals: capNos.flatMap((no) => totals.all(no)) };
+      }),
+    countValueCaps: (capNos) =>
+      withPending(() => ({ totals: capNos.flatMap((no) => perform(database, valueTotalsOf(no))) })),
+    countAll: () =>
+      withPending(() => ({
         accountTotals: perform(database, allAccountTotals()),
         keyTotals: perform(database, allKeyTotals()),
         capTotals: perform(database, allCapTotals()),
         valueTotals: perform(database, allValueTotals()),
-        pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
-      }));
-      return count.deferred();
-    },
+      })),
 
     commit,
     recordResponsePart: (part) => commit([{ kind: "part", part }]),

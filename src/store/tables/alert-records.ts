@@ -1,5 +1,5 @@
 import { msPerDay, msPerHour, utcDay } from "../../base/clock.ts";
-import { periodStart } from "../../base/money/period.ts";
+import { periodStarts } from "../../base/money/period.ts";
 import type {
   AcknowledgedAlert,
   AlertPost,
@@ -232,8 +232,7 @@ async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promi
 
 /** The parameters of `drawnBoundsSql`, in order, without the range of numbers that follows. */
 function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
-  const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
-  const [day = 0, week = 0, month = 0] = starts;
+  const [day = 0, week = 0, month = 0] = periodStarts(nowMs);
   return [nowMs, day, week, month, (utcDay(nowMs) - 6) * hoursPerDay];
 }
 

@@ -1,4 +1,4 @@
-import { periodStart } from "../../base/money/period.ts";
+import { periodStarts } from "../../base/money/period.ts";
 import type { CapPlaces, DrawnValue, DrawnValues, NearValue } from "../alert-records.ts";
 import type { Query } from "../query.ts";
 
@@ -11,7 +11,7 @@ interface DrawnRow extends DrawnValue {
 
 /** Values that have used 80% of their limit, and caps that count 80% of as many values as they may. */
 export async function readDrawnValues(read: Query, nowMs: number): Promise<DrawnValues> {
-  const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
+  const starts = periodStarts(nowMs);
   const rows = await read<DrawnRow>(drawnValues, [...starts, maxListedValues]);
   const found = new Map(rows.map((row) => [row.capId, row.found]));
   return {
@@ -26,7 +26,7 @@ const maxNear = 1_000;
 
 /** Values that have used a share of their limit, the nearest first. */
 export function readNearValues(read: Query, share: number, nowMs: number): Promise<NearValue[]> {
-  const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
+  const starts = periodStarts(nowMs);
   return read<NearValue>(nearValues, [...starts, share, maxNear]);
 }
 

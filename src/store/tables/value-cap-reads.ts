@@ -1,4 +1,4 @@
-import { periodStart } from "../../base/money/period.ts";
+import { periodStarts } from "../../base/money/period.ts";
 import { query, type Work } from "../query.ts";
 import type {
   CapCandidates,
@@ -28,14 +28,13 @@ export function* totalsOfValues(capNos: readonly number[], values: readonly stri
 }
 
 export function* countedValues(nowMs: number): Work<CountedValues[]> {
-  const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
   return yield* query<CountedValues>(
     `SELECT c.no AS "capNo", count(*) FILTER (WHERE v.used > 0)::float8 AS counted, sum(v.used)::float8 AS used,
       sum(CASE WHEN v.extra_period_ms = v.period_start_ms THEN v.extra ELSE 0 END)::float8 AS raised
     FROM value_caps c JOIN cap_values v ON v.cap_no = c.no
     WHERE v.period_start_ms >= CASE c.period WHEN 'day' THEN $1::int8 WHEN 'week' THEN $2::int8 ELSE $3::int8 END
     GROUP BY c.no`,
-    starts,
+    periodStarts(nowMs),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import { coversModel } from "../../../base/models/model-pattern.ts";
-import { periodStart } from "../../../base/money/period.ts";
+import { periodStart, periodStarts } from "../../../base/money/period.ts";
 import { type LabelColumn, uncounted } from "../../../base/requests/labels.ts";
 import type { CapLimit, ChargeEntry } from "../../records.ts";
 import { sqliteText } from "../queries.ts";
@@ -155,8 +155,7 @@ export class CapWriter {
     this.#values.add(key, charge);
     if (!this.#hasCaps) return;
     const { model, labels, charged, countedAtMs } = charge;
-    const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, countedAtMs));
-    this.#count.run(key.no, key.accountNo, model, charged, ...starts, labels);
+    this.#count.run(key.no, key.accountNo, model, charged, ...periodStarts(countedAtMs), labels);
   }
 
   /** Must run inside the batch's transaction, after its charges. */

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type BatchWriter } from "../../journal/batch-writer.ts";
@@ -17,7 +17,7 @@ import type { Checkpointer } from "../log/checkpointer.ts";
 import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { failureReason } from "../problems.ts";
-import { bindable, perform, sqliteText } from "../queries.ts";
+import { bindable, insertNamed, perform, sqliteText } from "../queries.ts";
 import { AccountDeltas, KeySums } from "./account-deltas.ts";
 import { CapWriter } from "./cap-writer.ts";
 import {
@@ -55,16 +55,7 @@ export class SqliteWriter implements BatchWriter {
   readonly #turns: TurnWriter;
   readonly #keys = new Map<string, number>();
   readonly #accounts = new Map<string, Omit<WrittenKey, "no">>();
-  readonly #findKey: Statement<{ no: number }, [string]>;
-  readonly #findAccount: Statement<{ no: number; isCredit: number }, [string]>;
-  readonly #upsertHold: Statement;
-  readonly #deleteHold: Statement;
-  readonly #insertResponse: Statement;
-  readonly #deleteExpired: Statement;
-  readonly #insertIssued: Statement;
-  readonly #insertCaller: Statement;
-  readonly #insertPart: Statement;
-  readonly #deleteParts: Statement;
+  readonly #statements: ReturnType<typeof statementsOf>;
   readonly #transaction: (items: readonly JournalItem[]) => void;
   #committedId = 0;
   #acknowledgedId = 0;
@@ -80,18 +71,7 @@ export class SqliteWriter implements BatchWriter {
     this.#caps = new CapWriter(database);
     this.#attempts = new AttemptWriter(database);
     this.#turns = new TurnWriter(database);
-    this.#findKey = database.query("SELECT no FROM keys WHERE id = ?");
-    this.#findAccount = database.query("SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?");
-    this.#upsertHold = database.query(upsertHold);
-    this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
-    this.#insertResponse = database.query(insertResponse);
-    this.#deleteExpired = database.query(deleteExpired);
-    this.#insertIssued = database.query(insertIssued);
-    this.#insertCaller = database.query(insertCaller);
-    this.#insertPart = database.query(
-      "INSERT INTO response_parts (recording_id, sequence, body) VALUES (?, ?, ?)",
-    );
-    this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
+    this.#statements = statementsOf(database);
     const transaction = database.transaction((items: readonly JournalItem[]) => this.#apply(items));
     // Immediate: a deferred transaction fails at its first write if another process has written meanwhile.
     this.#transaction = (items) => transaction.immediate(items);
@@ -160,16 +140,16 @@ export class SqliteWriter implements BatchWriter {
     this.#keySums.add(key.no, charge, record);
     this.#caps.add(key, charge);
     if (own === null) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
-    if (hasProgress) this.#deleteHold.run(holdId);
+    if (hasProgress) this.#statements.deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);
     for (const turn of turns) this.#turns.insert(key.no, turn);
   }
 
   #storeResponse(keyNo: number, response: StoredResponse): void {
     const row = { key_no: keyNo, ...responseRow(response), body: response.body };
-    if (this.#insertResponse.run(row).changes > 0) return;
-    this.#deleteExpired.run(keyNo, response.route, response.idempotencyKey);
-    this.#insertResponse.run(row);
+    if (this.#statements.insertResponse.run(row).changes > 0) return;
+    this.#statements.deleteExpired.run(keyNo, response.route, response.idempotencyKey);
+    this.#statements.insertResponse.run(row);
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
@@ -178,18 +158,18 @@ export class SqliteWriter implements BatchWriter {
         this.#progress(item.progress);
         return;
       case "release":
-        this.#deleteHold.run(item.holdId);
+        this.#statements.deleteHold.run(item.holdId);
         return;
       case "issued":
         this.#issued(item.issued);
         return;
       case "callers":
         for (const { callerId, exchangeId, atMs } of item.callerIds) {
-          this.#insertCaller.run(callerId, exchangeId, atMs);
+          this.#statements.insertCaller.run(callerId, exchangeId, atMs);
         }
         return;
       case "part":
-        this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
+        this.#statements.insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
         return;
       case "turn":
         this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
@@ -209,7 +189,7 @@ export class SqliteWriter implements BatchWriter {
       case "clock":
         return;
       case "discard":
-        this.#deleteParts.run(item.recordingId);
+        this.#statements.deleteParts.run(item.recordingId);
         return;
       case "outcomes":
         for (const each of item.outcomes) this.#outcomes.insert(this.#keyNo(each.keyId), each, null);
@@ -223,7 +203,7 @@ export class SqliteWriter implements BatchWriter {
   #progress(progress: HoldProgress): void {
     const { no, accountNo } = this.#writtenKey(progress);
     const { quantities, served } = progress;
-    this.#upsertHold.run(
+    this.#statements.upsertHold.run(
       progress.holdId,
       no,
       otherAccount(no, accountNo),
@@ -242,7 +222,8 @@ export class SqliteWriter implements BatchWriter {
 
   #issued({ keyId, provider, credential, idKeys, tokens, atMs }: IssuedIds): void {
     const no = this.#keyNo(keyId);
-    for (const idKey of idKeys) this.#insertIssued.run(no, idKey, provider, credential, tokens, atMs);
+    for (const idKey of idKeys)
+      this.#statements.insertIssued.run(no, idKey, provider, credential, tokens, atMs);
   }
 
   #writtenKey({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
@@ -252,25 +233,41 @@ export class SqliteWriter implements BatchWriter {
   }
 
   #keyNo(keyId: string): number {
-    const known = this.#keys.get(keyId);
-    if (known !== undefined) return known;
-    const row = this.#findKey.get(keyId);
-    assert(row !== null, `there is no key ${keyId}`);
-    this.#keys.set(keyId, row.no);
-    return row.no;
+    return this.#keys.getOrInsertComputed(keyId, () => {
+      const row = this.#statements.findKey.get(keyId);
+      assert(row !== null, `there is no key ${keyId}`);
+      return row.no;
+    });
   }
 
   /** The cached part of an account never changes. */
   #account(accountId: string): Omit<WrittenKey, "no"> {
-    const known = this.#accounts.get(accountId);
-    if (known !== undefined) return known;
-    const row = this.#findAccount.get(accountId);
-    assert(row !== null, `there is no account ${accountId}`);
-    const account = { accountNo: row.no, isCredit: row.isCredit === 1 };
-    this.#accounts.set(accountId, account);
-    return account;
+    return this.#accounts.getOrInsertComputed(accountId, () => {
+      const row = this.#statements.findAccount.get(accountId);
+      assert(row !== null, `there is no account ${accountId}`);
+      return { accountNo: row.no, isCredit: row.isCredit === 1 };
+    });
   }
 }
+
+/** Prepared once: the database caches few. */
+const statementsOf = (database: Database) => ({
+  findKey: database.query<{ no: number }, [string]>("SELECT no FROM keys WHERE id = ?"),
+  findAccount: database.query<{ no: number; isCredit: number }, [string]>(
+    "SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?",
+  ),
+  upsertHold: database.query(upsertHold),
+  deleteHold: database.query("DELETE FROM holds WHERE id = ?"),
+  insertResponse: database.query(insertResponse),
+  /** Deletes an expired response that is not pruned yet; a valid one would have been replayed. */
+  deleteExpired: database.query(
+    "DELETE FROM responses WHERE key_no = ? AND route = ? AND idempotency_key = ?",
+  ),
+  insertIssued: database.query(insertIssued),
+  insertCaller: database.query("INSERT INTO caller_ids (caller_id, exchange_id, at_ms) VALUES (?, ?, ?)"),
+  insertPart: database.query("INSERT INTO response_parts (recording_id, sequence, body) VALUES (?, ?, ?)"),
+  deleteParts: database.query("DELETE FROM response_parts WHERE recording_id = ?"),
+});
 
 const upsertHold = `
 INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, counted_at_ms, charge_so_far, model,
@@ -279,18 +276,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
   quantities = excluded.quantities, served = excluded.served WHERE excluded.charge_so_far > charge_so_far`;
 
-const insertCaller = "INSERT INTO caller_ids (caller_id, exchange_id, at_ms) VALUES (?, ?, ?)";
-
 /** An id that is issued again becomes the newest, so that it is stored as long as a new one. */
 const insertIssued = `
 INSERT OR REPLACE INTO issued_ids (key_no, id_key, provider, credential, tokens, issued_at_ms)
 VALUES (?, ?, ?, ?, ?, ?)`;
 
-/** Deletes an expired response that is not pruned yet; a valid one would have been replayed. */
-const deleteExpired = "DELETE FROM responses WHERE key_no = ? AND route = ? AND idempotency_key = ?";
-
-const insertResponse = `
-INSERT INTO responses
-  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body, bytes)
-VALUES ($key_no, $route, $idempotency_key, $body_hash, $status, $headers, $stored_at_ms, $recording_id, $parts, $body, $bytes)
-ON CONFLICT DO NOTHING`;
+const insertResponse = `${insertNamed("responses", [
+  ...["key_no", "route", "idempotency_key", "body_hash", "status", "headers", "stored_at_ms", "recording_id"],
+  ...["parts", "body", "bytes"],
+])} ON CONFLICT DO NOTHING`;

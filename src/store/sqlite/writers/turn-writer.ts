@@ -1,5 +1,6 @@
-import type { Database, Statement } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import type { TurnRecord } from "../../turn-records.ts";
+import { insertNamed } from "../queries.ts";
 
 /** Takes about 5 ms. The next turns of a key continue; long ones make room before they are inserted. */
 const maxDeleted = 200;
@@ -9,39 +10,15 @@ const maxDeleted = 200;
  * belongs to them.
  */
 export class TurnWriter {
-  readonly #insert: Statement;
-  readonly #insertItem: Statement;
-  readonly #parts: Statement<{ count: number }, [string, number]>;
-  readonly #detach: Statement;
-  readonly #deleteParts: Statement;
-  readonly #delete: Statement;
-  readonly #deleteEarlier: Statement;
-  readonly #addBytes: Statement;
-  readonly #bytes: Statement<{ bytes: number }, [number]>;
-  readonly #deleteOldest: Statement;
+  readonly #statements: ReturnType<typeof statementsOf>;
   /** Maximum bytes of turns for each key of this batch. */
   readonly #limits = new Map<number, number>();
   /** No number is used twice while this process runs, even if the newest turn is deleted. */
   #lastNo: number;
 
   constructor(database: Database) {
-    this.#insert = database.query(insertTurn);
-    this.#insertItem = database.query(insertItem);
-    this.#lastNo = database.query<{ no: number }, []>(selectLastNo).get()?.no ?? 0;
-    this.#parts = database.query(
-      "SELECT count(*) AS count FROM response_parts WHERE recording_id = ? AND sequence < ?",
-    );
-    this.#detach = database.query(
-      "UPDATE turns SET recording_id = NULL WHERE key_no = ? AND id = ? AND no = ? AND recording_id = ?",
-    );
-    this.#deleteParts = database.query(deleteUnused);
-    this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = ?");
-    this.#deleteEarlier = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no < ?");
-    this.#addBytes = database.query(addBytes);
-    this.#bytes = database.query("SELECT bytes FROM turn_sums WHERE key_no = ?");
-    this.#deleteOldest = database.query(
-      "DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = ? ORDER BY no LIMIT 1)",
-    );
+    this.#statements = statementsOf(database);
+    this.#lastNo = database.query<{ no: number }, []>("SELECT max(no) AS no FROM turns").get()?.no ?? 0;
   }
 
   /** Call `makeRoom` before the batch's transaction ends. */
@@ -50,15 +27,15 @@ export class TurnWriter {
     this.#lastNo += 1;
     const no = this.#lastNo;
     // Before the turn: another one with its id may be deleted, which the totals lose.
-    this.#addBytes.run(keyNo, turn.bytes);
+    this.#statements.addBytes.run(keyNo, turn.bytes);
     this.#limits.set(keyNo, turn.keyBytes);
     const row = turnRow(no, keyNo, turn);
-    if (this.#insert.run(row).changes === 0) {
+    if (this.#statements.insert.run(row).changes === 0) {
       // A provider may issue an id twice: the newer one counts.
-      this.#deleteEarlier.run(keyNo, turn.id, no);
-      this.#insert.run(row);
+      this.#statements.deleteEarlier.run(keyNo, turn.id, no);
+      this.#statements.insert.run(row);
     }
-    for (const item of turn.items) this.#insertItem.run(keyNo, item, no);
+    for (const item of turn.items) this.#statements.insertItem.run(keyNo, item, no);
   }
 
   /** Deletes the oldest turns of keys that have too many bytes. */
@@ -66,13 +43,13 @@ export class TurnWriter {
     let deleted = 0;
     for (const [keyNo, keyBytes] of this.#limits) {
       for (; deleted < maxDeleted && this.#isOver(keyNo, keyBytes); deleted += 1)
-        this.#deleteOldest.run(keyNo);
+        this.#statements.deleteOldest.run(keyNo);
     }
     this.#limits.clear();
   }
 
   #isOver(keyNo: number, keyBytes: number): boolean {
-    return (this.#bytes.get(keyNo)?.bytes ?? 0) > keyBytes;
+    return (this.#statements.bytes.get(keyNo)?.bytes ?? 0) > keyBytes;
   }
 
   /** The transaction was rolled back. */
@@ -84,26 +61,49 @@ export class TurnWriter {
   #takePlace(keyNo: number, { id, recording }: TurnRecord, replaces: number): boolean {
     // What lacks a part that was written ahead must not take the place of something whole.
     const isWhole =
-      recording === undefined || this.#parts.get(recording.id, recording.parts)?.count === recording.parts;
+      recording === undefined ||
+      this.#statements.parts.get(recording.id, recording.parts)?.count === recording.parts;
     // The new turn may continue the old one's recording, which would be deleted with the old turn.
-    if (isWhole && recording) this.#detach.run(keyNo, id, replaces, recording.id);
-    if (isWhole && this.#delete.run(keyNo, id, replaces).changes > 0) return true;
-    if (recording) this.#deleteParts.run(recording.id, keyNo, id, recording.id);
+    if (isWhole && recording) this.#statements.detach.run(keyNo, id, replaces, recording.id);
+    if (isWhole && this.#statements.delete.run(keyNo, id, replaces).changes > 0) return true;
+    if (recording) this.#statements.deleteParts.run(recording.id, keyNo, id, recording.id);
     return false;
   }
 }
 
-const selectLastNo = "SELECT max(no) AS no FROM turns";
+/** Prepared once: the database caches few. */
+const statementsOf = (database: Database) => ({
+  insert: database.query(insertTurn),
+  insertItem: database.query(
+    "INSERT INTO turn_items (key_no, id_key, turn_no) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  ),
+  parts: database.query<{ count: number }, [string, number]>(
+    "SELECT count(*) AS count FROM response_parts WHERE recording_id = ? AND sequence < ?",
+  ),
+  detach: database.query(
+    "UPDATE turns SET recording_id = NULL WHERE key_no = ? AND id = ? AND no = ? AND recording_id = ?",
+  ),
+  /** Unless the turn that is there has the same recording. */
+  deleteParts: database.query(
+    `DELETE FROM response_parts WHERE recording_id = ?
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE key_no = ? AND id = ? AND recording_id = ?)`,
+  ),
+  delete: database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = ?"),
+  deleteEarlier: database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no < ?"),
+  addBytes: database.query(
+    `INSERT INTO turn_sums (key_no, bytes) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes`,
+  ),
+  bytes: database.query<{ bytes: number }, [number]>("SELECT bytes FROM turn_sums WHERE key_no = ?"),
+  deleteOldest: database.query(
+    "DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = ? ORDER BY no LIMIT 1)",
+  ),
+});
 
-const columns = [
+const insertTurn = `${insertNamed("turns", [
   ...["no", "key_no", "id", "parent_id", "model", "provider", "created_at_ms", "expires_at_ms", "bytes"],
   ...["recording_id", "parts", "body", "request", "items"],
-];
-
-const insertTurn = `
-INSERT INTO turns (${columns.join(", ")}) VALUES (${columns.map((column) => `$${column}`).join(", ")}) ON CONFLICT DO NOTHING`;
-
-const insertItem = "INSERT INTO turn_items (key_no, id_key, turn_no) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+])} ON CONFLICT DO NOTHING`;
 
 function turnRow(no: number, keyNo: number, turn: TurnRecord) {
   return {
@@ -128,11 +128,3 @@ function turnRow(no: number, keyNo: number, turn: TurnRecord) {
 function itemsColumn(items: readonly string[]): string {
   return items.length === 0 ? "[]" : `["${items.join('","')}"]`;
 }
-
-const addBytes = `
-INSERT INTO turn_sums (key_no, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes`;
-
-/** Unless the turn that is there has the same recording. */
-const deleteUnused = `
-DELETE FROM response_parts WHERE recording_id = ?
-  AND NOT EXISTS (SELECT 1 FROM turns WHERE key_no = ? AND id = ? AND recording_id = ?)`;
