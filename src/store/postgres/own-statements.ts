@@ -2,9 +2,13 @@ import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
-import { query } from "../query.ts";
+import type { OwnedHold } from "../provider-batch-records.ts";
+import { query, type Work } from "../query.ts";
+import { StoreError } from "../store.ts";
 import { countsModel, heldFallback } from "../tables/cap-table.ts";
+import type { StoreCreation } from "../tables/file-table.ts";
 import { countsRow, heldValue } from "../tables/value-cap-table.ts";
+import { responseRow } from "../written-rows.ts";
 
 export const postgresStatements: OwnStatements = {
   *nextNo() {
@@ -125,3 +129,38 @@ WITH entry AS (
   SELECT account_no, reference, id, month FROM entry WHERE reference IS NOT NULL
 )
 SELECT id::float8 AS id FROM entry`;
+
+/** A takeover of the node comes before or after: its row is locked. */
+export function* parkHolds(holds: readonly OwnedHold[], node: number): Work<boolean> {
+  const alive = yield* query("SELECT no FROM nodes WHERE no = $1::int8 AND dead_at IS NULL FOR SHARE", [
+    node,
+  ]);
+  const ids = holds.map(({ holdId }) => holdId);
+  const found = yield* query(
+    "SELECT id FROM holds WHERE id = ANY ($1::text[]) AND node_no = $2::int8 ORDER BY id FOR UPDATE",
+    [ids, node],
+  );
+  if (alive.length === 0 || found.length < ids.length) return false;
+  yield* query(
+    "UPDATE holds SET node_no = 0, is_in_flight = false, is_parked = 1 WHERE id = ANY ($1::text[])",
+    [ids],
+  );
+  return true;
+}
+
+/** The claim is a row without a response. */
+export const storeCreation: StoreCreation = function* ({ response, exchangeId }) {
+  const { route, idempotency_key: name, ...row } = responseRow(response);
+  const stored = yield* query(
+    `UPDATE responses SET node_no = NULL, status = $5::int, headers = $6::text, stored_at_ms = $7::int8, body = $8, bytes = $9::int8
+    WHERE key_no = (SELECT no FROM keys WHERE id = $1::text) AND route = $2::text AND idempotency_key = $3::text
+      AND exchange_id = $4::text AND stored_at_ms IS NULL RETURNING 1`,
+    [
+      ...[response.keyId, route, name, exchangeId, row.status, row.headers, row.stored_at_ms],
+      ...[response.body, row.bytes],
+    ],
+  );
+  if (stored.length > 0) return;
+  // Its gateway was taken for dead.
+  throw new StoreError("unreachable", "Another gateway runs this request now.");
+};

@@ -2,8 +2,11 @@ import { assert } from "../../base/assert.ts";
 import { periodStart } from "../../base/money/period.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
-import { query } from "../query.ts";
+import type { OwnedHold } from "../provider-batch-records.ts";
+import { query, type Work } from "../query.ts";
 import { countsModel } from "../tables/cap-table.ts";
+import type { StoreCreation } from "../tables/file-table.ts";
+import { responseRow } from "../written-rows.ts";
 import { otherAccount } from "./writers/entry-writer.ts";
 
 export const sqliteStatements: OwnStatements = {
@@ -89,3 +92,36 @@ WITH taken AS (
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used)
 SELECT $1, $2, $3, $4, $5, coalesce(sum(used), 0), json_group_array(json_object('at', at, 'used', used)) FILTER (WHERE at > $5) FROM taken`;
 }
+
+/** They were in memory only. */
+export function* parkHolds(holds: readonly OwnedHold[]): Work<boolean> {
+  for (const hold of holds) {
+    const { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, requestedModel } = hold;
+    yield* query(insertHold, [
+      ...[holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, requestedModel],
+      ...[hold.labels, hold.amount],
+    ]);
+  }
+  return true;
+}
+
+const insertHold = `
+INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, counted_at_ms, charge_so_far, model, asked_model, labels, is_parked, amount)
+SELECT $1, keys.no, nullif(accounts.no, keys.no), $4, $5, $6, 0, $7, $8, $9, 1, $10 FROM keys, accounts WHERE keys.id = $2 AND accounts.id = $3`;
+
+/** One process holds all claims. An older response that was not deleted yet has expired. */
+export const storeCreation: StoreCreation = function* ({ response }) {
+  const { route, idempotency_key: name, ...row } = responseRow(response);
+  yield* query(
+    `DELETE FROM responses WHERE key_no = (SELECT no FROM keys WHERE id = $1) AND route = $2 AND idempotency_key = $3`,
+    [response.keyId, route, name],
+  );
+  yield* query(
+    `INSERT INTO responses (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, parts, body, bytes)
+    SELECT no, $2, $3, $4, $5, $6, $7, 0, $8, $9 FROM keys WHERE id = $1`,
+    [
+      ...[response.keyId, route, name, row.body_hash, row.status, row.headers, row.stored_at_ms],
+      ...[response.body, row.bytes],
+    ],
+  );
+};

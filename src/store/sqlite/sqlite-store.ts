@@ -28,14 +28,12 @@ import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
 import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
-import { sqliteStatements } from "./own-statements.ts";
-import { parkHolds } from "./park-holds.ts";
+import { parkHolds, sqliteStatements, storeCreation } from "./own-statements.ts";
 import { failedSyncProblem } from "./problems.ts";
 import { type Durability, perform, sqliteQueries, sqliteText } from "./queries.ts";
 import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
-import { storeCreation } from "./tables/retried-creation.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */

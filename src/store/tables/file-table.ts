@@ -1,8 +1,6 @@
 import { nextLoopIteration } from "../../base/loop/pacer.ts";
-import type { FileQuery, FileRecord, FileRecords } from "../file-records.ts";
-import { type Queries, query } from "../query.ts";
-import { isOwned } from "./owned.ts";
-import type { StoreCreation } from "./retried-creation.ts";
+import type { BatchOwner, FileQuery, FileRecord, FileRecords, RetriedCreation } from "../file-records.ts";
+import { type Queries, query, type Work } from "../query.ts";
 
 /** What each database does in its own way. */
 interface FileStatements extends Pick<FileRecords, "freeBytes"> {
@@ -156,3 +154,12 @@ async function listed(
 }
 
 const selectPlace = "SELECT f.no::float8 AS no FROM files f JOIN keys k ON k.no = f.key_no";
+
+/** A condition over `keys AS k`. `parameter` is the placeholder of the key's id. */
+export function isOwned({ withAccount }: Pick<BatchOwner, "withAccount">, parameter: string): string {
+  if (!withAccount) return `k.id = ${parameter}::text`;
+  return `k.account_no = (SELECT account_no FROM keys WHERE id = ${parameter}::text)`;
+}
+
+/** Stores what a retry gets, in the transaction that creates it. Throws if another process holds the claim now. */
+export type StoreCreation = (retry: RetriedCreation) => Work<void>;

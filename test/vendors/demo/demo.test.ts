@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { RunningGateway } from "../../../src/app/start.ts";
-import { DemoProvider } from "../../../src/vendors/demo/provider.ts";
+import { DemoProvider } from "../../../src/vendors/demo/index.ts";
 import { keyOn, start } from "../../gateway/demo-gateway.ts";
 import { temporaryFolder } from "../../store/fixtures.ts";
 import { prepared, providerSettings } from "../../upstream/fixtures.ts";

@@ -1,13 +1,12 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { type DroppedFields, decideFields, reject, unsupported } from "../../contract/field-decisions.ts";
-import type { IrReasoningSettings, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
+import type { IrFormat, IrReasoningSettings, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { askedOutputs, readTier } from "./asked-extras.ts";
 import { readContents } from "./contents-in.ts";
 import { configFields, requestFields } from "./fields.ts";
-import { readFormat } from "./format-in.ts";
 import { readProtoJson } from "./proto-json.ts";
 import { readSchema } from "./schema-in.ts";
 
@@ -111,4 +110,19 @@ function readThinking(config: JsonObject | null): IrReasoningSettings | null {
     visible,
     summary: visible === true ? "auto" : null,
   };
+}
+
+/** JSON, with a schema in one of Google's three places, or one of the schema's words. Null for text. */
+export function readFormat(config: JsonObject): IrFormat | null {
+  const { text, ...others } = objectOf(config["responseFormat"]) ?? {};
+  const newest = objectOf(text) ?? others;
+  const google = objectOf(config["responseSchema"]);
+  const schema =
+    objectOf(config["responseJsonSchema"]) ??
+    objectOf(config["_responseJsonSchema"]) ??
+    objectOf(newest["schema"]) ??
+    (google === null ? null : readSchema(google));
+  if (schema !== null) return { type: "json_schema", name: null, description: null, schema, strict: null };
+  const type = stringOf(config["responseMimeType"]) ?? stringOf(newest["mimeType"]) ?? "";
+  return /^application[/_]json$/i.test(type) ? { type: "json_object" } : null;
 }

@@ -1,6 +1,8 @@
+import type { MoneyRules } from "../../shared-batch.ts";
+import { type HoldRow, holdOf } from "../../tables/entry-table.ts";
 import { PostgresClient, type Query } from "../client.ts";
+import type { HoldEnd } from "../lanes/hold-end.ts";
 import { sendMoney } from "../lanes/money-batch.ts";
-import { deadEnds } from "./dead-ends.ts";
 import { laneCount } from "./money-lanes.ts";
 import type { NodeContext } from "./settings.ts";
 
@@ -129,4 +131,32 @@ export class NodeLife {
     this.#isSkewReported = isNotable;
     this.#clockOffsetMs = isNotable ? -byMs : 0;
   }
+}
+
+interface DeadHoldRow extends HoldRow {
+  readonly accountNo: number;
+  /** By the database's clock. */
+  readonly atMs: number;
+}
+
+/** The ends of some holds of dead nodes. None if there are none, or only holds of accounts that are locked at the moment. */
+export async function deadEnds(
+  query: Query,
+  rules: Pick<MoneyRules, "interrupt">,
+  most: number,
+): Promise<readonly HoldEnd[]> {
+  const [row] = await query<{ holds: string }>("SELECT sluice_dead_holds($1)::text AS holds", [most]);
+  // Safe cast: the function's promise.
+  const rows = JSON.parse(row?.holds ?? "[]") as DeadHoldRow[];
+  return rows.map((row) => endOf(row, rules));
+}
+
+function endOf({ accountNo, atMs, ...row }: DeadHoldRow, rules: Pick<MoneyRules, "interrupt">): HoldEnd {
+  const hold = holdOf(row);
+  const { holdId: id, keyId: key, chargeSoFar, openedAtMs, periodStartMs, countedAtMs } = hold;
+  const { model, requestedModel, labels } = hold;
+  if (chargeSoFar === 0) return { id, key, charge: null, response: null };
+  const { response: _, turns: __, ...interruption } = rules.interrupt(hold, atMs);
+  const held = { accountNo, openedAtMs, periodStartMs, countedAtMs, model, requestedModel, labels };
+  return { id, key, charge: { ...interruption, ...held, atMs }, response: null };
 }

@@ -12,7 +12,7 @@ import {
   type MoneyResponse,
   sendMoney,
 } from "../../../../src/store/postgres/lanes/money-batch.ts";
-import { deadEnds } from "../../../../src/store/postgres/node/dead-ends.ts";
+import { deadEnds } from "../../../../src/store/postgres/node/node-life.ts";
 import { readAccounts } from "../../../../src/store/postgres/node/read-accounts.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";

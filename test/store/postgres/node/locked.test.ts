@@ -4,7 +4,7 @@ import { moneyRules } from "../../../../src/ledger/shared-batch.ts";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import type { PostgresClient, Query } from "../../../../src/store/postgres/client.ts";
 import { sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
-import { deadEnds } from "../../../../src/store/postgres/node/dead-ends.ts";
+import { deadEnds } from "../../../../src/store/postgres/node/node-life.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { clientOf, connectionOf } from "../fixtures.ts";
