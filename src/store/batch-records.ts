@@ -2,13 +2,8 @@ import type { BatchOwner, RetriedCreation } from "./file-records.ts";
 import type { LongBody } from "./tables/long-body.ts";
 
 export type BatchStatus =
-  | "validating"
-  | "failed"
-  | "in_progress"
-  | "cancelling"
-  | "cancelled"
-  | "expired"
-  | "completed";
+  | ("validating" | "failed" | "in_progress")
+  | ("cancelling" | "cancelled" | "expired" | "completed");
 
 /** What operators see of a batch, whatever its API. */
 export type BatchState = "running" | "waiting" | "paused" | "ended";

@@ -123,13 +123,8 @@ export type ProducedSoFar = Omit<PricedCharge, "listCostNano">;
 
 /** Why a key cannot be used. */
 export type UnusableKey =
-  | "disabled"
-  | "closed"
-  | "suspended"
-  | "revoked"
-  | "expired"
-  | "too_many"
-  | "unknown_key";
+  | ("disabled" | "closed" | "suspended" | "revoked" | "expired")
+  | ("too_many" | "unknown_key");
 
 export interface HeldVerdict {
   readonly decision: "held";

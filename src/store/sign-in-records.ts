@@ -1,13 +1,7 @@
 /** Why a sign-in has ended. */
 export const signInEndReasons = [
-  "signed_out",
-  "revoked",
-  "reused",
-  "replaced",
-  "no_role",
-  "key_revoked",
-  "unused",
-  "too_old",
+  ...(["signed_out", "revoked", "reused", "replaced"] as const),
+  ...(["no_role", "key_revoked", "unused", "too_old"] as const),
 ] as const;
 export type SignInEndReason = (typeof signInEndReasons)[number];
 

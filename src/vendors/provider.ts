@@ -89,18 +89,8 @@ export interface ProviderError extends ProviderErrorBody {
  * signatures of earlier reasoning that belong to another account or model.
  */
 export type ProviderErrorSubject =
-  | "request"
-  | "credential"
-  | "expired"
-  | "unpaid"
-  | "account"
-  | "busy"
-  | "overloaded"
-  | "timeout"
-  | "failure"
-  | "passing"
-  | "generation"
-  | "signatures";
+  | ("request" | "credential" | "expired" | "unpaid" | "account" | "busy" | "overloaded" | "timeout")
+  | ("failure" | "passing" | "generation" | "signatures");
 
 /** One provider of the configuration, ready to be called. */
 export interface Provider {

@@ -55,21 +55,9 @@ export interface Member {
  * checked here.
  */
 export const governedNames = [
-  "n",
-  "model",
-  "store",
-  "tools",
-  "stream",
-  "include",
-  "thinking",
-  "background",
-  "max_tokens",
-  "stream_options",
-  "max_tool_calls",
-  "max_output_tokens",
-  "max_completion_tokens",
-  "generationConfig",
-  "generation_config",
+  ...(["n", "model", "store", "tools", "stream", "include", "thinking", "background"] as const),
+  ...(["max_tokens", "stream_options", "max_tool_calls", "max_output_tokens"] as const),
+  ...(["max_completion_tokens", "generationConfig", "generation_config"] as const),
 ] as const;
 
 export type GovernedName = (typeof governedNames)[number];

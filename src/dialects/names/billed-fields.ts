@@ -11,19 +11,9 @@ export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool
 
 /** Vendors and gateways with fields of their own. */
 export type FieldVendor =
-  | (
-      | "OpenAI"
-      | "Azure"
-      | "Anthropic"
-      | "Google"
-      | "Amazon"
-      | "OpenRouter"
-      | "Vercel"
-      | "LiteLLM"
-      | "Together"
-    )
-  | ("Perplexity" | "xAI" | "Alibaba" | "Baidu" | "Tencent" | "Volcengine" | "Mistral" | "Zhipu")
-  | ("Groq" | "Cohere");
+  | ("OpenAI" | "Azure" | "Anthropic" | "Google" | "Amazon" | "OpenRouter" | "Vercel" | "LiteLLM")
+  | ("Together" | "Perplexity" | "xAI" | "Alibaba" | "Baidu" | "Tencent" | "Volcengine" | "Mistral")
+  | ("Zhipu" | "Groq" | "Cohere");
 
 export interface BilledField {
   /** The vendor's name for the field. Operators allow it by this name. */
