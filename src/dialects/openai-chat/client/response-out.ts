@@ -43,7 +43,7 @@ function writeMessage(response: IrResponse, clientCall: WriterContext): JsonObje
       reasoning += block.parts.join(partSeparator);
       signature = signatureFor(block.signature, clientCall) ?? signature;
     } else {
-      calls.push(writeCall(block, signature));
+      calls.push(writeCall(block, block.input, signature));
       signature = null;
     }
   }
@@ -59,11 +59,15 @@ function writeMessage(response: IrResponse, clientCall: WriterContext): JsonObje
   };
 }
 
-function writeCall(call: IrToolCall, signature: string | null): JsonObject {
+export function writeCall(
+  { id, kind, name }: Pick<IrToolCall, "id" | "kind" | "name">,
+  input: string,
+  signature: string | null,
+): JsonObject {
   const written: JsonObject =
-    call.kind === "custom"
-      ? { id: call.id, type: "custom", custom: { name: call.name, input: call.input } }
-      : { id: call.id, type: "function", function: { name: call.name, arguments: call.input } };
+    kind === "custom"
+      ? { id, type: "custom", custom: { name, input } }
+      : { id, type: "function", function: { name, arguments: input } };
   if (signature !== null) addSignature(written, signature);
   return written;
 }

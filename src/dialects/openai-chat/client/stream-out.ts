@@ -9,8 +9,8 @@ import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { writeFinish } from "../finish.ts";
 import { wantsUsage } from "../provider/usage-in.ts";
-import { addSignature, signatureFor } from "../tool-call.ts";
-import { writeUsage } from "./response-out.ts";
+import { signatureFor } from "../tool-call.ts";
+import { writeCall, writeUsage } from "./response-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
 
@@ -104,13 +104,10 @@ export class ChatStreamWriter implements StreamWriter {
     }
     this.#textField = null;
     this.#isCustom = head.kind === "custom";
-    const called: JsonObject = this.#isCustom
-      ? { type: "custom", custom: { name: head.name, input: "" } }
-      : { type: "function", function: { name: head.name, arguments: "" } };
-    if (this.#signature !== null) addSignature(called, this.#signature);
+    const called = writeCall(head, "", this.#signature);
     this.#signature = null;
     this.#calls += 1;
-    return this.#chunk({ tool_calls: [{ index: this.#calls - 1, id: head.id, ...called }] });
+    return this.#chunk({ tool_calls: [{ index: this.#calls - 1, ...called }] });
   }
 
   #delta(text: string): string {
