@@ -11,6 +11,7 @@ import { StoreError } from "../store-error.ts";
 import { partPattern } from "./key-search.ts";
 import { storedPlayground } from "./playground-table.ts";
 import { lockRevision } from "./revision.ts";
+import { any, type Flagged, first, firstAs, unflagged } from "./rows.ts";
 import { storedSignIns } from "./sign-in-table.ts";
 
 const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, purpose, client, mode, device,
@@ -20,12 +21,10 @@ const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, 
 /** `scan` runs statements that go through many rows. */
 export function storedAdmin(queries: Queries, scan: Query, sessions: SessionRecords | null): AdminRecords {
   const { read, change, changeTogether } = queries;
-  const readAdminToken = async () => {
-    const [row] = await read<{ hash: string; isTrial: number }>(
-      'SELECT hash, is_trial AS "isTrial" FROM admin_token',
+  const readAdminToken = () =>
+    read<{ hash: string; isTrial: number }>('SELECT hash, is_trial AS "isTrial" FROM admin_token').then(
+      firstAs((row) => unflagged(row, "isTrial")),
     );
-    return row === undefined ? null : { hash: row.hash, isTrial: row.isTrial === 1 };
-  };
   return {
     sessions,
     devices: storedDevices(queries),
@@ -76,15 +75,10 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
       return rows.map(({ id }) => id);
     },
 
-    async readPrices() {
-      const [row] = await read<PricesRecord>("SELECT version, content FROM stored_prices");
-      return row ?? null;
-    },
+    readPrices: () => read<PricesRecord>("SELECT version, content FROM stored_prices").then(first),
 
-    async pricesVersion() {
-      const [row] = await read<{ version: string }>("SELECT version FROM stored_prices");
-      return row?.version ?? null;
-    },
+    pricesVersion: () =>
+      read<{ version: string }>("SELECT version FROM stored_prices").then(firstAs(({ version }) => version)),
 
     savePrices: (prices, readVersion) =>
       changeTogether(function* () {
@@ -141,22 +135,9 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
 const searched =
   "actor || ' ' || address || ' ' || action || ' ' || coalesce(target, '') || ' ' || coalesce(detail, '')";
 
-/** Flags are 0 and 1 in the row. */
-type StoredFlag<Of extends SignedInKey> = Omit<Of, "isForSignIns"> & { readonly isForSignIns: number };
-
-function withFlag<Of extends SignedInKey>(row: StoredFlag<Of>): Of {
-  // The other columns are selected as they are.
-  return { ...row, isForSignIns: row.isForSignIns === 1 } as unknown as Of;
-}
-
 function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords {
-  const findOne = async (condition: string, parameters: readonly (string | number)[]) => {
-    const [found] = await read<DeviceGrant>(
-      `SELECT ${columns} FROM device_grants WHERE ${condition}`,
-      parameters,
-    );
-    return found ?? null;
-  };
+  const findOne = (condition: string, parameters: readonly (string | number)[]) =>
+    read<DeviceGrant>(`SELECT ${columns} FROM device_grants WHERE ${condition}`, parameters).then(first);
   return {
     begin: (grant, terms) =>
       changeTogether(function* () {
@@ -190,14 +171,12 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
     findPending: (userCode, nowMs) =>
       findOne("user_code = $1 AND state = 'pending' AND ends_at_ms > $2::int8", [userCode, nowMs]),
 
-    async decide(userCode, { state, identity, nowMs }) {
-      const decided = await change(
+    decide: (userCode, { state, identity, nowMs }) =>
+      change(
         `UPDATE device_grants SET state = $1, identity = $2
         WHERE user_code = $3 AND state = 'pending' AND ends_at_ms > $4::int8 RETURNING device_hash`,
         [state, identity, userCode, nowMs],
-      );
-      return decided.length > 0;
-    },
+      ).then(any),
 
     async recordPoll(deviceHash, polledAtMs, intervalMs) {
       await change(
@@ -206,14 +185,12 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       );
     },
 
-    async claim(deviceHash, nowMs) {
-      const [claimed] = await change<{ identity: string }>(
+    claim: (deviceHash, nowMs) =>
+      change<{ identity: string }>(
         `UPDATE device_grants SET state = 'used'
         WHERE device_hash = $1 AND state = 'approved' AND ends_at_ms > $2::int8 RETURNING identity`,
         [deviceHash, nowMs],
-      );
-      return claimed?.identity ?? null;
-    },
+      ).then(firstAs(({ identity }) => identity)),
 
     async bindKey({ keyId, person, identity }) {
       await change("INSERT INTO signed_in_keys (key_id, person, identity) VALUES ($1, $2, $3)", [
@@ -228,14 +205,14 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
     },
 
     async listBoundKeys(person) {
-      const rows = await read<StoredFlag<BoundKey>>(
+      const rows = await read<Flagged<BoundKey, "isForSignIns">>(
         `SELECT bound.key_id AS "keyId", bound.identity, bound.status_before AS "statusBefore",
           bound.is_for_sign_ins AS "isForSignIns", keys.prefix, keys.status
         FROM signed_in_keys bound JOIN keys ON keys.id = bound.key_id
         ${person === undefined ? "" : "WHERE bound.person = $1"} ORDER BY bound.key_id`,
         person === undefined ? [] : [person],
       );
-      return rows.map(withFlag);
+      return rows.map((row) => unflagged(row, "isForSignIns"));
     },
 
     async recordLostSignIn(keyId, statusBefore, atMs) {
@@ -246,14 +223,12 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       );
     },
 
-    async replaceStatusBefore(keyId, status) {
-      const replaced = await change(
+    replaceStatusBefore: (keyId, status) =>
+      change(
         `UPDATE signed_in_keys SET status_before = $1
         WHERE key_id = $2 AND status_before IS NOT NULL AND status_before <> $1 RETURNING key_id`,
         [status, keyId],
-      );
-      return replaced.length > 0;
-    },
+      ).then(any),
 
     async recordSignIn(keyId) {
       await change("UPDATE signed_in_keys SET status_before = NULL, lost_at_ms = NULL WHERE key_id = $1", [
@@ -262,12 +237,12 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
     },
 
     async findBoundKeys(keyIds) {
-      const rows = await read<StoredFlag<SignedInKey>>(
+      const rows = await read<Flagged<SignedInKey, "isForSignIns">>(
         `SELECT key_id AS "keyId", identity, status_before AS "statusBefore", is_for_sign_ins AS "isForSignIns"
         FROM signed_in_keys WHERE key_id = ANY ($1::text[])`,
         [keyIds],
       );
-      return rows.map(withFlag);
+      return rows.map((row) => unflagged(row, "isForSignIns"));
     },
 
     async unbindKey(keyId) {

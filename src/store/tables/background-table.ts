@@ -9,6 +9,7 @@ import type {
 import { type Queries, query, type Work } from "../query.ts";
 import type { StoredResponse, TurnRecord } from "../records.ts";
 import { type LongBody, wholeBody } from "./long-body.ts";
+import { any, type Flagged, firstAs, unflagged } from "./rows.ts";
 
 /** Number of parts that are read at once. */
 const partsPerRead = 8;
@@ -34,18 +35,14 @@ export function storedBackgrounds(
     end,
     progress,
 
-    async addEvents({ id, node }, { first, count, body }) {
-      const added = await change(insertEvents, [id, node, first, count, body]);
-      return added.length > 0;
-    },
+    addEvents: ({ id, node }, { first, count, body }) =>
+      change(insertEvents, [id, node, first, count, body]).then(any),
 
-    async find(keyId, id) {
-      const [row] = await read<BackgroundRow>(
+    find: (keyId, id) =>
+      read<BackgroundRow>(
         `SELECT ${columns} FROM background_responses b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
         [id, keyId],
-      );
-      return row === undefined ? null : stored(row);
-    },
+      ).then(firstAs(stored)),
 
     async readCall(id) {
       const [row] = await read<LongBody>(
@@ -173,14 +170,11 @@ function* dropCall(id: string, node: number): Work<void> {
   );
 }
 
-interface BackgroundRow extends Omit<StoredBackground, "isStreamed" | "isCancelled"> {
-  readonly isStreamed: number;
-  readonly isCancelled: number;
-}
+type BackgroundRow = Flagged<StoredBackground, "isStreamed" | "isCancelled">;
 
 const columns = `b.id, k.id AS "keyId", b.node_no::float8 AS node, b.is_streamed AS "isStreamed", b.created_at_ms::float8 AS "createdAtMs",
   b.state, b.is_cancelled AS "isCancelled", b.runs`;
 
-function stored({ isStreamed, isCancelled, ...row }: BackgroundRow): StoredBackground {
-  return { ...row, isStreamed: isStreamed === 1, isCancelled: isCancelled === 1 };
+function stored(row: BackgroundRow): StoredBackground {
+  return unflagged(row, "isStreamed", "isCancelled");
 }

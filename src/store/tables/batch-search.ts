@@ -1,6 +1,7 @@
 import type { BatchRecord, BatchRecords, BatchSearch } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
 import { raiseRevision } from "./revision.ts";
+import { type Flagged, firstAs, unflagged } from "./rows.ts";
 
 /** What operators do with batches. */
 export function batchSearch({
@@ -22,10 +23,7 @@ export function batchSearch({
       return rows.map(stored);
     },
 
-    async get(id) {
-      const [row] = await read<BatchRow>(`${selectBatches} WHERE b.id = $1::text`, [id]);
-      return row === undefined ? null : stored(row);
-    },
+    get: (id) => read<BatchRow>(`${selectBatches} WHERE b.id = $1::text`, [id]).then(firstAs(stored)),
 
     resume: (id) =>
       changeTogether(function* () {
@@ -57,9 +55,7 @@ SELECT coalesce(sum(total - completed - failed), 0)::float8 - running AS waiting
   (SELECT count(*)::float8 AS running FROM batch_lines WHERE state = 1) AS r
 WHERE ended_at_ms IS NULL AND status <> 'validating' GROUP BY running`;
 
-export interface BatchRow extends Omit<BatchRecord, "isPaused"> {
-  readonly isPaused: number;
-}
+export type BatchRow = Flagged<BatchRecord, "isPaused">;
 
 export const selectBatches = `
 SELECT b.id, k.id AS "keyId", k.prefix AS "keyPrefix", k.label AS "keyLabel", b.file_id AS "fileId", b.endpoint, b.request, b.status, b.errors, b.created_at_ms::float8 AS "createdAtMs",
@@ -73,6 +69,6 @@ SELECT b.id, k.id AS "keyId", k.prefix AS "keyPrefix", k.label AS "keyLabel", b.
   (SELECT f.id FROM files f WHERE f.batch_id = b.id AND f.kind = 'errors') AS "errorFileId"
 FROM batches b JOIN keys k ON k.no = b.key_no`;
 
-export function stored({ isPaused, ...row }: BatchRow): BatchRecord {
-  return { ...row, isPaused: isPaused === 1 };
+export function stored(row: BatchRow): BatchRecord {
+  return unflagged(row, "isPaused");
 }

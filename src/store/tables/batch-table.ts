@@ -4,6 +4,7 @@ import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-searc
 import { hideFile, isOwned, type StoreCreation } from "./file-table.ts";
 import { type LineStatements, storedLines } from "./line-table.ts";
 import { raiseRevision } from "./revision.ts";
+import { firstAs } from "./rows.ts";
 
 export function storedBatches(
   queries: Queries,
@@ -45,13 +46,11 @@ export function storedBatches(
         if (retry !== null) yield* storeCreation(retry);
       }),
 
-    async find(owner, id) {
-      const [row] = await read<BatchRow>(
-        `${selectBatches} WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`,
-        [id, owner.keyId],
-      );
-      return row === undefined ? null : stored(row);
-    },
+    find: (owner, id) =>
+      read<BatchRow>(`${selectBatches} WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`, [
+        id,
+        owner.keyId,
+      ]).then(firstAs(stored)),
 
     list: (asked) => listed(read, asked),
 

@@ -6,6 +6,7 @@ import type {
   ListedContent,
 } from "../content-store.ts";
 import { Parameters, type Query } from "../query.ts";
+import { first, firstAs } from "./rows.ts";
 
 const shared = 'id, at_ms::float8 AS "atMs", key_id AS "keyId", owner, model, outcome';
 const listed = `${shared}, length(body) AS "bytes"`;
@@ -22,17 +23,12 @@ export function contentReads(
   byId: IdCondition = byIndex,
 ): Pick<ContentStore, "read" | "list" | "page" | "readMark"> {
   return {
-    async read(id) {
-      const text = `SELECT ${whole} FROM content WHERE ${byId("id = $1::text")}`;
-      const [row] = await read<ContentRow>(text, [id]);
-      return row ?? null;
-    },
+    read: (id) =>
+      read<ContentRow>(`SELECT ${whole} FROM content WHERE ${byId("id = $1::text")}`, [id]).then(first),
     list: (page) => readPage<ListedContent>(read, page, listed, byId),
     page: (page) => readPage<ContentRow>(read, page, whole, byId),
-    async readMark() {
-      const [row] = await read<{ value: Uint8Array }>("SELECT value FROM content_mark");
-      return row?.value ?? null;
-    },
+    readMark: () =>
+      read<{ value: Uint8Array }>("SELECT value FROM content_mark").then(firstAs(({ value }) => value)),
   };
 }
 

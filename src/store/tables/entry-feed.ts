@@ -1,6 +1,7 @@
 import { type FeedEntryRow, feedEntryOf, selectFeedEntries } from "../entry-row.ts";
 import type { EntryRange, FeedEntry, FeedLag, FeedTotals } from "../feed-records.ts";
 import type { Query } from "../query.ts";
+import { firstAs } from "./rows.ts";
 
 export interface FeedPage {
   readonly afterId: number;
@@ -20,9 +21,10 @@ export async function listFeedEntries(
   return rows.map(feedEntryOf);
 }
 
-export async function findFeedEntry(query: Query, id: number): Promise<FeedEntry | null> {
-  const [row] = await query<FeedEntryRow>(`${selectFeedEntries} WHERE entries.id = $1::int8`, [id]);
-  return row === undefined ? null : feedEntryOf(row);
+export function findFeedEntry(query: Query, id: number): Promise<FeedEntry | null> {
+  return query<FeedEntryRow>(`${selectFeedEntries} WHERE entries.id = $1::int8`, [id]).then(
+    firstAs(feedEntryOf),
+  );
 }
 
 /** Adds up in the database: the sum can exceed a double. */

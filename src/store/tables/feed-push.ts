@@ -1,5 +1,6 @@
 import type { FeedPush, FeedPushRecords } from "../feed-records.ts";
 import type { Queries } from "../query.ts";
+import { any, first, firstAs } from "./rows.ts";
 
 const selectState = `
 SELECT through_id::float8 AS "throughId", accepted_at_ms::float8 AS "acceptedAtMs", pending_id::float8 AS "pendingId", attempts::float8 AS attempts,
@@ -10,10 +11,7 @@ const undisturbed = "attempts = 0, due_at_ms = 0, problem = NULL, stopped_at_ms 
 
 export function storedPush({ read, change }: Pick<Queries, "read" | "change">): FeedPushRecords {
   return {
-    async state() {
-      const [state] = await read<FeedPush>(selectState);
-      return state ?? null;
-    },
+    state: () => read<FeedPush>(selectState).then(first),
 
     async begin(throughId, nowMs) {
       await change(
@@ -22,22 +20,17 @@ export function storedPush({ read, change }: Pick<Queries, "read" | "change">): 
       );
     },
 
-    async prepare({ afterId, pendingId, body }) {
-      const prepared = await change(
+    prepare: ({ afterId, pendingId, body }) =>
+      change(
         `UPDATE feed_push SET pending_id = $2::int8, body = $3::text, ${undisturbed}
         WHERE through_id = $1::int8 AND pending_id IS NULL RETURNING id`,
         [afterId, pendingId, body],
-      );
-      return prepared.length > 0;
-    },
+      ).then(any),
 
-    async body(pendingId) {
-      const [pending] = await read<{ body: string }>(
-        "SELECT body FROM feed_push WHERE pending_id = $1::int8",
-        [pendingId],
-      );
-      return pending?.body ?? null;
-    },
+    body: (pendingId) =>
+      read<{ body: string }>("SELECT body FROM feed_push WHERE pending_id = $1::int8", [pendingId]).then(
+        firstAs(({ body }) => body),
+      ),
 
     async accept(pendingId, nowMs) {
       await change(
@@ -63,11 +56,7 @@ export function storedPush({ read, change }: Pick<Queries, "read" | "change">): 
       );
     },
 
-    async resume() {
-      const resumed = await change(
-        `UPDATE feed_push SET ${undisturbed} WHERE pending_id IS NOT NULL RETURNING id`,
-      );
-      return resumed.length > 0;
-    },
+    resume: () =>
+      change(`UPDATE feed_push SET ${undisturbed} WHERE pending_id IS NOT NULL RETURNING id`).then(any),
   };
 }

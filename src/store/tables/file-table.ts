@@ -1,6 +1,7 @@
 import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { BatchOwner, FileQuery, FileRecord, FileRecords, RetriedCreation } from "../file-records.ts";
 import { type Queries, query, type Work } from "../query.ts";
+import { first, firstAs } from "./rows.ts";
 
 /** What each database does in its own way. */
 interface FileStatements extends Pick<FileRecords, "freeBytes"> {
@@ -40,36 +41,30 @@ export function storedFiles(
         return true;
       }),
 
-    async find(owner, id) {
-      const [row] = await read<FileRecord>(
+    find: (owner, id) =>
+      read<FileRecord>(
         `${selectFiles} WHERE f.id = $1::text AND ${isOwned(owner, "$2")} AND f.kind <> 'uploading'`,
         [id, owner.keyId],
-      );
-      return row ?? null;
-    },
+      ).then(first),
 
     list: (query) => listed(read, query),
 
-    async part(id, sequence) {
-      const [row] = await read<{ body: Uint8Array }>(
+    part: (id, sequence) =>
+      read<{ body: Uint8Array }>(
         "SELECT body FROM file_parts WHERE file_id = $1::text AND sequence = $2::int8",
         [id, sequence],
-      );
-      return row?.body ?? null;
-    },
+      ).then(firstAs(({ body }) => body)),
 
     async bytesOf(keyId) {
       const [row] = await read<{ bytes: number }>(selectBytes, [keyId]);
       return row?.bytes ?? 0;
     },
 
-    async usedBy(id) {
-      const [row] = await read<{ id: string }>(
+    usedBy: (id) =>
+      read<{ id: string }>(
         "SELECT id FROM batches WHERE file_id = $1::text AND ended_at_ms IS NULL LIMIT 1",
         [id],
-      );
-      return row?.id ?? null;
-    },
+      ).then(firstAs((batch) => batch.id)),
 
     async delete(keyId, id) {
       const hidden = await change(

@@ -2,6 +2,7 @@ import { type KeyRow, keyFromRow, selectKeys } from "../key-row.ts";
 import { Parameters, type Query } from "../query.ts";
 import type { Store } from "../store.ts";
 import { type AccountRow, accountFromRow, selectAccounts } from "./account-table.ts";
+import { firstAs } from "./rows.ts";
 
 /** `scan` runs statements that go through many rows. */
 export function keySearch(read: Query, scan: Query) {
@@ -46,10 +47,10 @@ export function keySearch(read: Query, scan: Query) {
       return rows.map((row) => accountFromRow(row).account);
     },
 
-    async findAccount(id) {
-      const [row] = await read<AccountRow>(`${selectAccounts} WHERE accounts.id = $1::text`, [id]);
-      return row === undefined ? null : accountFromRow(row).account;
-    },
+    findAccount: (id) =>
+      read<AccountRow>(`${selectAccounts} WHERE accounts.id = $1::text`, [id]).then(
+        firstAs((row) => accountFromRow(row).account),
+      ),
 
     /** Lists shared accounts. */
     async listAccounts({ limit, after = "" }) {

@@ -1,5 +1,6 @@
 import type { PlaygroundRecords, PlaygroundSecret } from "../playground-records.ts";
 import { type Queries, query } from "../query.ts";
+import { first } from "./rows.ts";
 
 export function storedPlayground({ read, change, changeTogether }: Queries): PlaygroundRecords {
   return {
@@ -12,14 +13,12 @@ export function storedPlayground({ read, change, changeTogether }: Queries): Pla
         );
       }),
 
-    async find(hash, nowMs) {
-      const [found] = await read<PlaygroundSecret>(
+    find: (hash, nowMs) =>
+      read<PlaygroundSecret>(
         `SELECT hash, key_id AS "keyId", ends_at_ms::float8 AS "endsAtMs", amount_left::float8 AS "amountLeft"
         FROM playground_secrets WHERE hash = $1 AND ends_at_ms > $2::int8`,
         [hash, nowMs],
-      );
-      return found ?? null;
-    },
+      ).then(first),
 
     async take(hash, amount) {
       const taken = await change(

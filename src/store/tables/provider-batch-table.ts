@@ -8,6 +8,7 @@ import type {
 } from "../provider-batch-records.ts";
 import { type Queries, query, type Work } from "../query.ts";
 import { isOwned } from "./line-table.ts";
+import { any, type Flagged, firstAs, unflagged } from "./rows.ts";
 
 /** What each database does in its own way. */
 export interface ParkStatements {
@@ -53,25 +54,21 @@ export function storedProviderBatches(
       return row ?? { account: 0, own: 0 };
     },
 
-    async sent(id, providerId, dueAtMs) {
-      const changed = await change(
+    sent: (id, providerId, dueAtMs) =>
+      change(
         `UPDATE provider_batches SET provider_id = $2::text, due_at_ms = $3::int8, looks = 0
         WHERE id = $1::text AND provider_id IS NULL AND is_over = 0 RETURNING id`,
         [id, providerId, dueAtMs],
-      );
-      return changed.length > 0;
-    },
+      ).then(any),
 
-    async claimDue(batchIds, nowMs, untilMs, except) {
-      const [row] = await change<ProviderBatchRow>(
+    claimDue: (batchIds, nowMs, untilMs, except) =>
+      change<ProviderBatchRow>(
         `UPDATE provider_batches SET due_at_ms = $3::int8 WHERE no = (SELECT p.no FROM provider_batches p
           WHERE p.batch_no IN (SELECT b.no FROM batches b WHERE b.id = ANY ($1::text[])) AND p.is_over = 0 AND p.due_at_ms <= $2::int8
             AND NOT (p.provider || '/' || p.upstream_model = ANY ($4::text[])) ORDER BY p.due_at_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
         RETURNING ${columns}`,
         [batchIds, nowMs, untilMs, except],
-      );
-      return row === undefined ? null : { ...row, isCancelled: row.isCancelled === 1 };
-    },
+      ).then(firstAs((row) => unflagged(row, "isCancelled"))),
 
     async postpone(id, dueAtMs, looks) {
       await change("UPDATE provider_batches SET due_at_ms = $2::int8, looks = $3::int8 WHERE id = $1::text", [
@@ -101,14 +98,12 @@ export function storedProviderBatches(
       return rows.map(({ id }) => id);
     },
 
-    async over(id) {
-      const over = await change(
+    over: (id) =>
+      change(
         `UPDATE provider_batches SET is_over = 1 WHERE id = $1::text
           AND NOT EXISTS (SELECT 1 FROM batch_lines l WHERE l.provider_batch_no = provider_batches.no AND l.state IN (1, 3)) RETURNING id`,
         [id],
-      );
-      return over.length > 0;
-    },
+      ).then(any),
   };
 }
 
@@ -152,9 +147,7 @@ function linesAtProviders({
   };
 }
 
-interface ProviderBatchRow extends Omit<ProviderBatch, "isCancelled"> {
-  readonly isCancelled: number;
-}
+type ProviderBatchRow = Flagged<ProviderBatch, "isCancelled">;
 
 const columns = `id, (SELECT b.id FROM batches b WHERE b.no = batch_no) AS "batchId", provider, upstream_model AS "upstreamModel", credential, lines, terms, created_at_ms::float8 AS "createdAtMs",
   provider_id AS "providerId", is_cancelled AS "isCancelled", looks`;

@@ -1,6 +1,7 @@
 import { type Parameter, type Queries, query, type Work } from "../query.ts";
 import type { NewSignIn, RefreshableSignIn, SignIn, SignInRecords } from "../sign-in-records.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
+import { firstAs } from "./rows.ts";
 
 const columns = `id, key_id AS "keyId", person, name, client, device, address, began_at_ms::float8 AS "beganAtMs",
   used_at_ms::float8 AS "usedAtMs", ended_at_ms::float8 AS "endedAtMs", end_reason AS "endReason", access`;
@@ -40,13 +41,11 @@ export function storedSignIns({ read, changeTogether }: Queries): SignInRecords 
         return ended;
       }),
 
-    async findByFamily(familyHash) {
-      const [row] = await read<Row<RefreshableSignIn>>(
+    findByFamily: (familyHash) =>
+      read<Row<RefreshableSignIn>>(
         `SELECT ${columns}, ${refreshColumns} FROM sign_ins WHERE family_hash = $1`,
         [familyHash],
-      );
-      return row === undefined ? null : fromRow(row);
-    },
+      ).then(firstAs((row) => fromRow<RefreshableSignIn>(row))),
 
     refresh: (id, refreshHash, next) =>
       changeTogether(function* () {
@@ -98,10 +97,7 @@ export function storedSignIns({ read, changeTogether }: Queries): SignInRecords 
         return keyId;
       }),
 
-    async findKeyId(person) {
-      const [found] = await read<{ keyId: string }>(selectKeyId, [person]);
-      return found?.keyId ?? null;
-    },
+    findKeyId: (person) => read<{ keyId: string }>(selectKeyId, [person]).then(firstAs(({ keyId }) => keyId)),
   };
 
   function* insert(signIn: NewSignIn, revision: number): Work<void> {

@@ -12,6 +12,7 @@ import type {
 } from "../value-cap-records.ts";
 import { countsModel } from "./cap-table.ts";
 import { lockRevision, raiseRevision, rejectChanged } from "./revision.ts";
+import { type Flagged, unflagged } from "./rows.ts";
 
 export const selectCaps = `
 SELECT c.no, c.id, (SELECT keys.id FROM keys WHERE keys.no = c.key_no) AS "keyId", (SELECT accounts.id FROM accounts WHERE accounts.no = c.account_no) AS "accountId",
@@ -24,13 +25,10 @@ SELECT cap_no AS "capNo", value, period_start_ms::float8 AS "periodStartMs", use
   extra::float8 AS extra, extra_period_ms::float8 AS "extraPeriodMs"
 FROM cap_values`;
 
-export type CapRow = Omit<ValueCapRecord, "isOptional" | "thenAlways"> & {
-  readonly isOptional: number;
-  readonly thenAlways: number;
-};
+export type CapRow = Flagged<ValueCapRecord, "isOptional" | "thenAlways">;
 
 export function recordOf(row: CapRow): ValueCapRecord {
-  return { ...row, isOptional: row.isOptional === 1, thenAlways: row.thenAlways === 1 };
+  return unflagged(row, "isOptional", "thenAlways");
 }
 
 export function* allValueCaps(): Work<readonly ValueCapRecord[]> {
