@@ -113,7 +113,7 @@ async function listed(
 }
 
 /** Deletes batches that clients delete, or that are too old. */
-export function batchDeletion(
+function batchDeletion(
   { read, changeTogether }: Queries,
   { isAbandoned }: LineStatements,
 ): Pick<BatchRecords, "delete" | "outdated" | "abandoned"> {

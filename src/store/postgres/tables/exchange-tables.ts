@@ -13,7 +13,7 @@ import { attemptRow } from "../lanes/batch-rows.ts";
 import { turnOf } from "../lanes/hold-end.ts";
 import { storableJson } from "../text.ts";
 
-/** What is stored of exchanges beside their charges: responses to replay or continue, outcomes and ids. */
+/** What is stored of exchanges in addition to their charges: responses to replay or continue, outcomes and ids. */
 
 /** Parts of this age belong to responses that are gone, or were never stored. */
 export async function pruneStoredResponses(query: Query, beforeMs: number, limit: number): Promise<number> {
