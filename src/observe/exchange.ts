@@ -70,11 +70,3 @@ export type RequestParameters = Readonly<Record<string, number>>;
 
 /** Called for every finished exchange: log, metrics, traces and live tail. */
 export type ExchangeObserver = (facts: ExchangeFacts) => void;
-
-/**
- * Whether the exchange is stored, counted in reports and found by operators. It needs a key. A completed exchange
- * without usage was not a generation, but e.g. a list of models.
- */
-export function countsInReports({ keyId, outcome, usage }: ExchangeFacts): boolean {
-  return keyId !== null && outcome !== "replayed" && !(outcome === "completed" && usage === null);
-}

@@ -1,6 +1,7 @@
+import { boundsMs } from "../base/duration-bands.ts";
 import { nanoPerCredit } from "../base/money/money.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
-import { countsInReports, type ExchangeFacts } from "./exchange.ts";
+import type { ExchangeFacts } from "./exchange.ts";
 import { Exposition, type Labels } from "./exposition.ts";
 import { type Gauges, renderGauges } from "./metrics-gauges.ts";
 
@@ -207,11 +208,6 @@ function countUp<Name>(counts: Map<Name, number>, name: Name): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-/** Upper bounds of the buckets, three per power of ten. One more bucket is open-ended. */
-export const boundsMs: readonly number[] = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000,
-];
-
 /** Counts durations by bucket. Adding one allocates nothing, because every request does it. */
 class Histogram {
   readonly counts = new Float64Array(boundsMs.length + 1);
@@ -229,27 +225,9 @@ class Histogram {
 }
 
 /**
- * Estimates a quantile from the counts of buckets. Within a bucket, durations are assumed to be spread evenly. For the
- * open-ended bucket the result is its lower bound.
+ * Whether the exchange is stored, counted in reports and found by operators. It needs a key. A completed exchange
+ * without usage was not a generation, but e.g. a list of models.
  */
-export function quantileMs(
-  share: number,
-  buckets: readonly { upToMs: number; requests: number }[],
-): number | null {
-  const total = buckets.reduce((sum, bucket) => sum + bucket.requests, 0);
-  if (total === 0) return null;
-  let left = share * total;
-  for (const { upToMs, requests } of buckets) {
-    const fromMs = lowerBoundMs(upToMs);
-    if (left <= requests && requests > 0) {
-      return boundsMs.includes(upToMs) ? fromMs + (upToMs - fromMs) * (left / requests) : fromMs;
-    }
-    left -= requests;
-  }
-  return boundsMs.at(-1) ?? null;
-}
-
-function lowerBoundMs(upToMs: number): number {
-  const bucket = boundsMs.indexOf(upToMs);
-  return bucket === -1 ? (boundsMs.at(-1) ?? 0) : (boundsMs[bucket - 1] ?? 0);
+export function countsInReports({ keyId, outcome, usage }: ExchangeFacts): boolean {
+  return keyId !== null && outcome !== "replayed" && !(outcome === "completed" && usage === null);
 }

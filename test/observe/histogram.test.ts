@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { quantileMs } from "../../src/observe/metrics.ts";
+import { quantileMs } from "../../src/admin/reports/overview.ts";
 
 describe("a quantile read from buckets", () => {
   test("lies inside the bucket that holds it", () => {

@@ -3,8 +3,8 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { totalInput } from "../../base/usage/usage.ts";
 import { Gates } from "../../limits/concurrency.ts";
 import { EventLoopLag } from "../../observe/event-loop-lag.ts";
-import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
-import { Metrics } from "../../observe/metrics.ts";
+import type { ExchangeFacts } from "../../observe/exchange.ts";
+import { countsInReports, Metrics } from "../../observe/metrics.ts";
 import { iso } from "../moments.ts";
 import type { TailView } from "../requests/schema.ts";
 

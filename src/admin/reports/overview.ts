@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { msPerHour, msPerMinute } from "../../base/clock.ts";
-import { quantileMs } from "../../observe/metrics.ts";
+import { boundsMs } from "../../base/duration-bands.ts";
 import { type LatencyBand, type StepQuery, sumTotals, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { chosenRange, iso, pastMoment } from "../moments.ts";
@@ -134,4 +134,30 @@ function merged(bands: readonly LatencyBand[]): Band[] {
     sum.requests += requests;
   }
   return [...sums.values()].sort((a, b) => a.upToMs - b.upToMs);
+}
+
+/**
+ * Estimates a quantile from the counts of buckets. Within a bucket, durations are assumed to be spread evenly. For the
+ * open-ended bucket the result is its lower bound.
+ */
+export function quantileMs(
+  share: number,
+  buckets: readonly { upToMs: number; requests: number }[],
+): number | null {
+  const total = buckets.reduce((sum, bucket) => sum + bucket.requests, 0);
+  if (total === 0) return null;
+  let left = share * total;
+  for (const { upToMs, requests } of buckets) {
+    const fromMs = lowerBoundMs(upToMs);
+    if (left <= requests && requests > 0) {
+      return boundsMs.includes(upToMs) ? fromMs + (upToMs - fromMs) * (left / requests) : fromMs;
+    }
+    left -= requests;
+  }
+  return boundsMs.at(-1) ?? null;
+}
+
+function lowerBoundMs(upToMs: number): number {
+  const bucket = boundsMs.indexOf(upToMs);
+  return bucket === -1 ? (boundsMs.at(-1) ?? 0) : (boundsMs[bucket - 1] ?? 0);
 }
