@@ -1,5 +1,6 @@
 import { DiskWatch, freeBytesOf } from "../alerts/disk-watch.ts";
 import { AlertMonitor } from "../alerts/monitor.ts";
+import { msPerHour } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
@@ -18,7 +19,7 @@ import { BodyBudget } from "../limits/body-budget.ts";
 import { ByteLimiter, InflateLimiter } from "../limits/byte-limiter.ts";
 import { LabelValues } from "../limits/label-values.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
-import { createUpstream } from "../upstream/create.ts";
+import { Upstream } from "../upstream/providers.ts";
 import { maxProviderResponseBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
 
@@ -99,16 +100,14 @@ export function createGateway(settings: Settings, services: Services): Gateway {
   return gateway;
 }
 
-const hourMs = 3_600_000;
-
 function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
   const { store } = backend;
   return new AbandonAllowance({
     clock,
     chargedSince: async (accountId, sinceMs) => {
       const nowMs = clock.wallMs();
-      const range = { sinceMs, untilMs: nowMs + hourMs };
-      const steps = await store.reports.usageInSteps({ accountId, stepMs: hourMs, ...range });
+      const range = { sinceMs, untilMs: nowMs + msPerHour };
+      const steps = await store.reports.usageInSteps({ accountId, stepMs: msPerHour, ...range });
       // An account is charged in credits or in tokens, never both.
       return steps.reduce((sum, { spendNano, spendTokens }) => sum + spendNano + spendTokens, 0);
     },
@@ -160,7 +159,7 @@ export function configure(
   { clock, logs, tokenSources }: Services,
   before?: ActiveConfig,
 ): ActiveConfig {
-  const upstream = createUpstream({
+  const upstream = new Upstream({
     settings,
     clock,
     log: logs.log,

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, msPerHour } from "../base/clock.ts";
 import { nanoPerCredit } from "../base/money/money.ts";
 
 export type AbandonedUnit = "credit" | "token_budget";
@@ -11,7 +11,6 @@ export interface AbandonAllowanceOptions {
   liveNodes(): Promise<number>;
 }
 
-const hourMs = 3_600_000;
 const windowHours = 24;
 /** The minimum for every account: 0.10 credits, or 10,000 tokens. */
 const minAllowance: Readonly<Record<AbandonedUnit, number>> = {
@@ -90,7 +89,7 @@ export class AbandonAllowance {
     const known = this.#spentBy.get(accountId)?.charged ?? null;
     const nowMs = clock.monotonicMs();
     if (known !== null && nowMs - known.atMs < rememberMs) return known.amount;
-    const sinceMs = clock.wallMs() - windowHours * hourMs;
+    const sinceMs = clock.wallMs() - windowHours * msPerHour;
     const amount = await chargedSince(accountId, sinceMs).catch(() => known?.amount ?? 0);
     const spent = this.#spentBy.get(accountId);
     if (spent !== undefined) spent.charged = { amount, atMs: nowMs };
@@ -107,6 +106,6 @@ export class AbandonAllowance {
   }
 
   #hour(): number {
-    return Math.floor(this.#options.clock.monotonicMs() / hourMs);
+    return Math.floor(this.#options.clock.monotonicMs() / msPerHour);
   }
 }

@@ -1,7 +1,6 @@
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
-import type { TokenCount } from "../dialects/contract/client-dialect.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { PreparedRequest, Provider } from "../vendors/provider.ts";
 import type { Head } from "../wire/transfer.ts";
@@ -136,28 +135,6 @@ export interface ReceivedBytes {
   readonly pieces: readonly Uint8Array[];
   /** The length of all pieces together. */
   readonly bytes: number;
-}
-
-export interface Upstream {
-  /**
-   * Tries deployment after deployment until one responds. Throws a GatewayError otherwise: `provider_unavailable`,
-   * `invalid_request` with the provider's message, `service_unavailable`, …
-   */
-  open(plan: GenerationPlan): Promise<OpenedCall>;
-  /**
-   * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
-   * `deadlineMs` limits the wait.
-   */
-  countTokens(plan: CountingPlan): Promise<TokenCount | null>;
-  /** A model's own deployments in a key's scope, by priority. */
-  deployments(model: ModelSettings, scope: string): readonly Deployment[];
-  /** Null if it is not configured. */
-  provider(name: string): Provider | null;
-  /** Whether the provider still has the credential of this id. */
-  hasCredential(provider: string, id: string): boolean;
-  health(): DeploymentHealth[];
-  /** Ids of models that have more than half of `max_concurrent` in flight at each of their deployments. */
-  crowdedModels(): readonly string[];
 }
 
 /** The health of a provider's model, for operators. */

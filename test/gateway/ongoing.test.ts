@@ -8,10 +8,10 @@ import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/exchange/ongoing.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { createLogs } from "../../src/observe/log.ts";
-import { createUpstream } from "../../src/upstream/create.ts";
+import { Upstream } from "../../src/upstream/providers.ts";
 
 const { settings } = loadSettings({ env: {}, cwd: import.meta.dir, flags: {} });
-const upstream = createUpstream({ settings, clock: systemClock, log: createLogs(settings.log).log });
+const upstream = new Upstream({ settings, clock: systemClock, log: createLogs(settings.log).log });
 const configured = { settings, catalog: Catalog.from(settings), upstream };
 
 const free: OngoingLimits = { maxConcurrent: () => 100, maxPerKey: () => null, lagMs: () => 0 };

@@ -1,15 +1,9 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
-import { createUpstream } from "../../src/upstream/create.ts";
+import { Upstream } from "../../src/upstream/providers.ts";
 import { Directory } from "../../src/upstream/selection/directory.ts";
-import type {
-  CountingPlan,
-  GenerationPlan,
-  OpenedCall,
-  Plan,
-  Upstream,
-} from "../../src/upstream/upstream.ts";
+import type { CountingPlan, GenerationPlan, OpenedCall, Plan } from "../../src/upstream/upstream.ts";
 import type { PreparedRequest, ProviderSettings, Timeouts } from "../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../src/vendors/registry.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
@@ -71,7 +65,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
   const { clock = systemClock, heartbeatMs = 15_000, random = () => 0.5, fallbacks = [] } = options;
   const log: LogLine[] = [];
   const models = modelsAt(places, fallbacks);
-  const upstream = createUpstream({
+  const upstream = new Upstream({
     settings: {
       models,
       providers: providersAt(places),

@@ -1,10 +1,10 @@
 import type { Clock } from "../base/clock.ts";
-import type { Settings } from "../config/settings.ts";
+import type { ModelSettings, Settings } from "../config/settings.ts";
 import type { TokenCount } from "../dialects/contract/client-dialect.ts";
 import { countOf, parseObject } from "../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { TokenSources } from "../vendors/credentials/token-sources.ts";
-import type { ProviderSettings } from "../vendors/provider.ts";
+import type { Provider, ProviderSettings } from "../vendors/provider.ts";
 import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
@@ -13,7 +13,7 @@ import type { CallContext } from "./call/call-state.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import type { DeploymentState } from "./health/deployment-state.ts";
 import { Directory, tryTakeSlot } from "./selection/directory.ts";
-import type { CountingPlan, DeploymentHealth, Upstream } from "./upstream.ts";
+import type { CountingPlan, Deployment, DeploymentHealth, GenerationPlan, OpenedCall } from "./upstream.ts";
 
 export interface UpstreamOptions {
   readonly settings: Pick<Settings, "models" | "providers"> & {
@@ -32,30 +32,64 @@ export interface UpstreamOptions {
 }
 
 /** All providers of one configuration. A reload creates another upstream; calls of the old one run to their end. */
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const { settings, clock, log, random = Math.random } = options;
-  const { dial, tokens } = options;
-  const shared = { ...(dial === undefined ? {} : { dial }), ...(tokens === undefined ? {} : { tokens }) };
-  const create = (provider: ProviderSettings) => createProvider(provider, shared);
-  const before = options.before === undefined ? undefined : directories.get(options.before);
-  const directory = new Directory(settings, create, random, before);
-  const context = { clock, timer: new DeadlineTimer(clock), heartbeatMs: settings.server.heartbeatMs };
-  const attempts = new Attempts(context, directory, log, random);
-  const upstream: Upstream = {
-    open: (plan) => attempts.open(plan),
-    countTokens: (plan) => countTokens(plan, directory, context),
-    deployments: (model, scope) => directory.deployments(model, scope),
-    provider: (name) => directory.provider(name),
-    hasCredential: (provider, id) => directory.hasCredential(provider, id),
-    health: () => healthOf(directory.states(), clock.monotonicMs()),
-    crowdedModels: () => directory.crowdedModels(),
-  };
-  directories.set(upstream, directory);
-  return upstream;
-}
+export class Upstream {
+  readonly #context: CallContext;
+  readonly #directory: Directory;
+  readonly #attempts: Attempts;
 
-/** Only for the next configuration's upstream. */
-const directories = new WeakMap<Upstream, Directory>();
+  constructor({ settings, clock, log, random = Math.random, dial, tokens, before }: UpstreamOptions) {
+    const shared = { ...(dial === undefined ? {} : { dial }), ...(tokens === undefined ? {} : { tokens }) };
+    const create = (provider: ProviderSettings) => createProvider(provider, shared);
+    this.#directory = new Directory(
+      settings,
+      create,
+      random,
+      before === undefined ? null : before.#directory,
+    );
+    this.#context = { clock, timer: new DeadlineTimer(clock), heartbeatMs: settings.server.heartbeatMs };
+    this.#attempts = new Attempts(this.#context, this.#directory, log, random);
+  }
+
+  /**
+   * Tries deployment after deployment until one responds. Throws a GatewayError otherwise: `provider_unavailable`,
+   * `invalid_request` with the provider's message, `service_unavailable`, …
+   */
+  open(plan: GenerationPlan): Promise<OpenedCall> {
+    return this.#attempts.open(plan);
+  }
+
+  /**
+   * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
+   * `deadlineMs` limits the wait.
+   */
+  countTokens(plan: CountingPlan): Promise<TokenCount | null> {
+    return countTokens(plan, this.#directory, this.#context);
+  }
+
+  /** A model's own deployments in a key's scope, by priority. */
+  deployments(model: ModelSettings, scope: string): readonly Deployment[] {
+    return this.#directory.deployments(model, scope);
+  }
+
+  /** Null if it is not configured. */
+  provider(name: string): Provider | null {
+    return this.#directory.provider(name);
+  }
+
+  /** Whether the provider still has the credential of this id. */
+  hasCredential(provider: string, id: string): boolean {
+    return this.#directory.hasCredential(provider, id);
+  }
+
+  health(): DeploymentHealth[] {
+    return healthOf(this.#directory.states(), this.#context.clock.monotonicMs());
+  }
+
+  /** Ids of models that have more than half of `max_concurrent` in flight at each of their deployments. */
+  crowdedModels(): readonly string[] {
+    return this.#directory.crowdedModels();
+  }
+}
 
 /** Every deployment's health, for operators. */
 function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
