@@ -17,7 +17,7 @@ function residentMiB({ pid }: Sluice): number {
   return Number(kilobytes) / 1024;
 }
 
-/** After a start, the tokenizer is loaded in the background. */
+/** Until the memory of the start is given back. */
 async function settle(sluice: Sluice): Promise<void> {
   let lastMiB = 0;
   for (let quiet = 0; quiet < 8; ) {

@@ -193,9 +193,6 @@ price = { audio_minutes = 0.006 }
     config: configFor({ url: `http://127.0.0.1:${server.port}`, tail }),
   });
   const key = await sluice.createKey({ mode: "credit", credit: 10 });
-  // The tokenizer, which is loaded after the start, takes 80 MB for a moment.
-  const idle = peakOf(sluice.pid);
-  await waitFor(() => peakOf(sluice.pid) > idle + 60, "the tokenizer to be loaded");
   const before = forgetPeak(sluice.pid);
   const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="long.mp3"\r\n\r\n';
   const end = '\r\n--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nhear\r\n--b--\r\n';

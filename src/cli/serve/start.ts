@@ -16,9 +16,6 @@ import {
 import { reachable } from "./reachable.ts";
 import { type SecretOutput, showSecrets } from "./show-secrets.ts";
 
-/** Lets requests that arrive at the start run first. Without this, the first exact count took 360 to 590 ms longer. */
-const tokenizerDelayMs = 5_000;
-
 /**
  * Starts the gateway. The first keys are created once it listens: a start that fails must not leave keys behind, which
  * are shown only once.
@@ -32,7 +29,6 @@ export async function startWithKeys(
   // Explains an unusable folder to the operator.
   if (settings.store === null) await (await openFolder(settings.server.data, terminal)).close();
   const running = await startGateway(starting);
-  setTimeout(() => running.gateway.tokens.load(), tokenizerDelayMs).unref();
   const firstKeys = await createKeys(running, settings);
   const output = { settings, json, terminal };
   if (running.trialEnded && !json) terminal.print(trialEndedText);
