@@ -65,19 +65,8 @@ export interface Admin {
 }
 
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
-  const {
-    gateway,
-    backend,
-    live,
-    version,
-    requestLog,
-    callerIds,
-    tracing,
-    feed,
-    monitor,
-    configOnDisk,
-    log,
-  } = parts;
+  const { gateway, backend, requestLog, callerIds, tracing, monitor, configOnDisk, ...kept } = parts;
+  const { live, log } = kept;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin, isDemo } = gateway.configured.settings;
@@ -95,6 +84,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     settings: () => gateway.configured.settings.admin,
   };
   const deps: UnmountedDeps = {
+    ...kept,
     store,
     clock,
     keys,
@@ -102,16 +92,11 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     knowsReserved: true,
     knownNames: () => gateway.configured.settings.named,
     guard,
-    log,
-    live,
     content: gateway.configured.settings.content === null ? null : gateway.content,
     storedBefore: (keyId, turn) =>
       storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, turn),
     droppedContent: () => gateway.content?.dropped ?? null,
     droppedSpans: () => tracing.dropped,
-    feed,
-    version,
-    address: parts.address,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,
     deploymentHealth: () => gateway.configured.upstream.health(),

@@ -1,3 +1,5 @@
+import { decoded } from "../text/decoded.ts";
+
 /** Sluice's own keys, admin tokens, sessions, device codes and refresh tokens, of which only hashes are stored. */
 export const ownSecrets = /(?:slu[ads]?|slr)_[0-9A-Za-z]{30,}/g;
 
@@ -41,14 +43,6 @@ export function rememberPasswordIn(address: string): void {
   const password = URL.parse(address)?.password ?? "";
   rememberSecret(password);
   rememberSecret(decoded(password));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** All known secrets, for a thread that redacts by itself. Its list is outdated once the revision changes. */

@@ -1,6 +1,5 @@
 import { nameOfDatabase } from "../../store/open.ts";
 import { isServed } from "../../store/open-content.ts";
-import type { PostgresLocation } from "../../store/settings.ts";
 import { StoreError } from "../../store/store.ts";
 import { database, dataFolder } from "../data-place.ts";
 import { remoteGateway } from "../gateways/remote.ts";
@@ -9,7 +8,7 @@ import { rejectUnusable } from "../open-store.ts";
 import { servedPid } from "../serve/files-for-commands.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type OperationCall, OperationClient, type Transport } from "./client.ts";
-import { type ContentUse, OwnProcess } from "./own-process.ts";
+import { type ContentUse, type OpenedHere, OwnProcess } from "./own-process.ts";
 import { greet, isUnserved, SocketTransport } from "./socket.ts";
 
 export interface OperationUse {
@@ -102,13 +101,7 @@ class Reaching implements Transport {
   }
 }
 
-interface Sought extends SettledUse {
-  readonly dir: string;
-  /** Null if the data is in the folder. */
-  readonly address: PostgresLocation | null;
-  readonly options: DataOptions;
-  readonly terminal: Terminal;
-}
+type Sought = SettledUse & Omit<OpenedHere, "locks">;
 
 /** How long to wait for a gateway to start or to end. */
 const patienceMs = 15_000;

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/system/schema.ts";
+import { decoded } from "../../base/text/decoded.ts";
 import { askWhoIsSignedIn, session, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { AccountPage } from "./pages/account.tsx";
@@ -78,15 +79,6 @@ function pageAt(here: string): ComponentChildren {
       </p>
     </>
   );
-}
-
-/** A decoded name from an address; unchanged if it is malformed. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 function Navigation() {
