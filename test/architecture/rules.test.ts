@@ -18,7 +18,6 @@ const lists: ReadonlySet<string> = new Set([
   "sqliteStore",
   "storedDevices",
   "storedAdmin",
-  "createAdmin",
   "reportRoutes",
   "Playground",
 ]);
