@@ -42,6 +42,7 @@ export type AccountTerms = Pick<AccountRecord, "mode" | "isPostpaid" | "budgetTo
  * All limits are checked before any of them is reserved.
  */
 export class Account {
+  readonly id: string;
   terms: AccountTerms;
   /** The account's own caps. A key's caps are in its `KeyFunds`. */
   caps: readonly Cap[];
@@ -55,6 +56,7 @@ export class Account {
   #countedAtMs: number;
 
   constructor(terms: AccountTerms, totals: AccountTotals, held = 0, caps: readonly Cap[] = []) {
+    this.id = totals.accountId;
     this.terms = terms;
     this.caps = caps;
     this.#held = held;

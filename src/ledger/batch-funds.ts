@@ -79,10 +79,9 @@ export class BatchFunds {
     const known = this.#key(id);
     if (known.funds !== null) return known.funds;
     const { row } = known;
-    const { daySpendDigits, spentDigits, maxConcurrent } = row;
+    const { daySpendDigits, spentDigits } = row;
     const totals = { ...row, keyId: id, daySpend: Number(daySpendDigits), spent: Number(spentDigits) };
-    const key = { id, accountId: this.#accounts.get(row.accountNo)?.row.id ?? "", maxConcurrent };
-    const funds = new KeyFunds(key, account, totals, this.#keyCaps.get(row.no), this.#valueCaps);
+    const funds = new KeyFunds(row, account, totals, this.#keyCaps.get(row.no), this.#valueCaps);
     funds.openHolds = row.inFlight;
     known.funds = funds;
     return funds;

@@ -146,7 +146,7 @@ export class Funds {
   }
 
   #capsFor(item: BilledItem): readonly Cap[] {
-    return this.of(item.keyId).capsFor(item, this.account(item.accountId), item.accountId);
+    return this.of(item.keyId).capsFor(item, this.account(item.accountId));
   }
 
   #applyAccount(record: AccountRecord): void {

@@ -12,7 +12,7 @@ const noCaps: readonly Cap[] = [];
 const noValueCaps = new ValueCaps();
 
 /** The part of a key's record that is needed here. */
-type KeyTerms = Pick<KeyRecord, "id" | "accountId" | "maxConcurrent">;
+type KeyTerms = Pick<KeyRecord, "id" | "maxConcurrent">;
 
 /** A key in memory with its account, its caps and its own totals. */
 export class KeyFunds {
@@ -54,26 +54,24 @@ export class KeyFunds {
   }
 
   /**
-   * The caps that a hold or a charge counts in, in the order in which they are named if several deny it alike. `accountId` is of
-   * the account that is billed.
+   * The caps that a hold or a charge counts in, in the order in which they are named if several deny it alike. `account` is the
+   * one that is billed: the key may have moved since.
    */
-  capsFor(
-    item: LabelledItem,
-    { caps, terms } = this.account,
-    accountId = this.key.accountId,
-  ): readonly Cap[] {
+  capsFor({ model, labels }: LabelledItem, account: Account): readonly Cap[] {
+    const { id: accountId, caps, terms } = account;
     if (caps.length === 0 && this.caps.length === 0 && this.#valueCaps.isEmpty) return noCaps;
-    const models = countedModels(item);
-    const { model, labels } = item;
+    const models = countedModels({ model, labels });
     const byValue = this.#valueCaps.capsFor({ model, labels, keyId: this.key.id, accountId }, terms.mode);
     const covers = (cap: Cap) => cap.covers(models);
     return [...this.caps.filter(covers), ...byValue, ...caps.filter(covers)];
   }
 
-  /** A label that the request needs and lacks, because a cap counts each of its values; null if there is none. */
-  missingLabel({ model, labels }: LabelledItem): string | null {
-    const { id: keyId, accountId } = this.key;
-    return this.#valueCaps.missingLabel({ model, labels, keyId, accountId }, this.account.terms.mode);
+  /**
+   * A label that the request needs and lacks, because a cap counts each of its values; null if there is none. `account` is as in
+   * `capsFor`.
+   */
+  missingLabel({ model, labels }: LabelledItem, { id: accountId, terms }: Account): string | null {
+    return this.#valueCaps.missingLabel({ model, labels, keyId: this.key.id, accountId }, terms.mode);
   }
 
   /** Whether the key has reached its limit of concurrent requests. */

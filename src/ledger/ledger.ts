@@ -76,12 +76,12 @@ export class Ledger implements Accounts {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const funds = this.#funds.of(request.keyId);
     if (request.isInFlight !== false && funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
-    rejectUnlabelled(funds.missingLabel(request));
+    const { account } = funds;
+    rejectUnlabelled(funds.missingLabel(request, account));
     const openedAtMs = this.#now();
-    const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request));
+    const held = account.hold(request.amount, openedAtMs, funds.capsFor(request, account));
     const { periodStartMs, countedAtMs } = held;
-    const { accountId } = funds.key;
-    const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
+    const hold = new Hold({ ...request, accountId: account.id, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
     if (hold.isInFlight) funds.openHolds += 1;
     return hold;
@@ -94,11 +94,8 @@ export class Ledger implements Accounts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(accountId);
     const openedAtMs = this.#now();
-    rejectUnlabelled(funds.missingLabel(by));
-    const caps = {
-      before: funds.capsFor(hold, account, hold.accountId),
-      after: funds.capsFor(by, account, accountId),
-    };
+    rejectUnlabelled(funds.missingLabel(by, account));
+    const caps = { before: funds.capsFor(hold, account), after: funds.capsFor(by, account) };
     const { periodStartMs, countedAtMs } = account.replace(hold, by.amount, openedAtMs, caps);
     hold.replaceBy({ ...by, accountId, openedAtMs, periodStartMs, countedAtMs });
   }
@@ -116,7 +113,7 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(hold.accountId);
     const atMs = this.#now();
     const { cost, waived } = settlement;
-    const settled = account.settle(hold, cost, funds.capsFor(hold, account, hold.accountId), waived);
+    const settled = account.settle(hold, cost, funds.capsFor(hold, account), waived);
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
@@ -161,7 +158,7 @@ export class Ledger implements Accounts {
 
   #giveBack(hold: Hold): void {
     const account = this.#funds.account(hold.accountId);
-    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId));
+    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account));
   }
 
   /** One that an earlier process has parked. */
@@ -170,7 +167,7 @@ export class Ledger implements Accounts {
     const hold = new Hold({ ...parked, ...present, exchangeId: parked.holdId, isInFlight: false });
     const account = this.#funds.account(hold.accountId);
     account.reserve(hold);
-    for (const cap of this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId)) {
+    for (const cap of this.#funds.of(hold.keyId).capsFor(hold, account)) {
       cap.advance(hold.countedAtMs);
       cap.reserve(hold);
     }
@@ -184,7 +181,7 @@ export class Ledger implements Accounts {
 
   remaining(hold: Hold): number {
     const account = this.#funds.account(hold.accountId);
-    const caps = this.#funds.of(hold.keyId).capsFor(hold, account, hold.accountId);
+    const caps = this.#funds.of(hold.keyId).capsFor(hold, account);
     account.advance(this.#now(), caps);
     let lowest = account.remaining();
     for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
@@ -205,7 +202,7 @@ export class Ledger implements Accounts {
   }
 
   countedTags(keyId: string): readonly string[] {
-    const { accountId } = this.#funds.of(keyId).key;
+    const { id: accountId } = this.#funds.of(keyId).account;
     return this.#funds.valueCaps.countedTags({ keyId, accountId });
   }
 
@@ -260,11 +257,7 @@ export class Ledger implements Accounts {
   #interrupt(hold: HoldProgress, atMs: number): SettleParts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
-    const settled = account.settleInterrupted(
-      hold.chargeSoFar,
-      hold,
-      funds.capsFor(hold, account, hold.accountId),
-    );
+    const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold, account));
     funds.charge(settled.charged, atMs);
     return settled;
   }

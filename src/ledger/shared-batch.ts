@@ -88,7 +88,7 @@ class Batch {
     const account = this.#funds.account(hold.accountNo);
     const funds = this.#funds.key(keyId, account);
     if (hold.isInFlight) funds.openHolds -= 1;
-    const caps = funds.capsFor(hold, account, this.#accountId(hold.accountNo));
+    const caps = funds.capsFor(hold, account);
     if (charge === null) {
       account.release(hold, caps);
       return nothingCharged;
@@ -112,7 +112,7 @@ class Batch {
     if (isFinal || rest <= 0) return { charged: paid, overrun: unpaid };
     const account = this.#funds.account(charge.accountNo);
     const place = this.#presentOf(charge, account);
-    const caps = this.#funds.key(keyId, account).capsFor(charge, account, this.#accountId(charge.accountNo));
+    const caps = this.#funds.key(keyId, account).capsFor(charge, account);
     const settled = account.settleInterrupted(rest, place, caps, Math.min(rest, charge.waived ?? 0));
     const late = { completes: first?.id ?? null, paid };
     this.#book({ id, keyId, charge, place }, settled, late);
@@ -138,20 +138,15 @@ class Batch {
   #book({ id, keyId, charge, place }: ChargedEnd, settled: SettleParts, late?: LateCharge): void {
     const { accountNo, openedAtMs, periodStartMs, countedAtMs } = place;
     const { atMs, model, requestedModel, labels } = charge;
-    const { id: accountId } = this.#funds.accountRow(accountNo);
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
     funds.charge(settled.charged, atMs);
     const costNano = account.terms.mode === "credit" ? (late?.paid ?? 0) + settled.charged : 0;
     const record = charge.record && { ...charge.record, costNano };
     if (record !== null) funds.count(record);
-    const held = { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
+    const held = { keyId, accountId: account.id, periodStartMs, countedAtMs, model, requestedModel, labels };
     const item = settleItem({ holdId: id, hasProgress: true, held, atMs, record }, charge, settled);
     this.#charges.push({ item, keyNo: this.#funds.keyRow(keyId).no, accountNo, openedAtMs, late });
-  }
-
-  #accountId(accountNo: number): string {
-    return this.#funds.accountRow(accountNo).id;
   }
 
   #count({ attempts = [], atMs }: EndCharge): void {
@@ -181,9 +176,9 @@ class Batch {
     const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
     if (unusable !== null) return { decision: unusable };
     if (order.isInFlight !== false && funds.isFull) return { decision: "too_many" };
-    const label = funds.missingLabel(order);
+    const label = funds.missingLabel(order, account);
     if (label !== null) return { decision: "label_required", label };
-    const caps = funds.capsFor(order, account, this.#accountId(accountNo));
+    const caps = funds.capsFor(order, account);
     const decided = account.decide(amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };
     const { periodStartMs, countedAtMs } = decided;
@@ -203,13 +198,9 @@ class Batch {
     const { accountNo, isInFlight } = former;
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
-    const label = funds.missingLabel(order);
+    const label = funds.missingLabel(order, account);
     if (label !== null) return { decision: "label_required", label };
-    const accountId = this.#accountId(accountNo);
-    const caps = {
-      before: funds.capsFor(former, account, accountId),
-      after: funds.capsFor(order, account, accountId),
-    };
+    const caps = { before: funds.capsFor(former, account), after: funds.capsFor(order, account) };
     const openedAtMs = this.#rows.nowMs ?? order.nowMs;
     const decided = account.decideInPlace(former, amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };

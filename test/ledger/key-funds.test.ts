@@ -11,7 +11,7 @@ const terms = { mode: "credit", isPostpaid: true, budgetTokens: null, period: "n
 
 function fundsOf(maxConcurrent: number | null = null): KeyFunds {
   const account = new Account(terms, emptyAccount("acc_1"));
-  return new KeyFunds({ id: "key_1", accountId: "acc_1", maxConcurrent }, account, emptyKey("key_1"));
+  return new KeyFunds({ id: "key_1", maxConcurrent }, account, emptyKey("key_1"));
 }
 
 function spendOf(funds: KeyFunds, nowMs: number) {

@@ -203,6 +203,29 @@ describe.each(accountsKinds)("caps by value, %s", (_, open) => {
     expect(await tryHold(opened.gateways[0], keys[0] ?? keyRecord(), 1)).toBeInstanceOf(Hold);
   });
 
+  test("another model for an open hold needs the labels of the account that pays, wherever its key has moved", async () => {
+    const { opened } = await bench(0);
+    await using _ = opened;
+    const [from, to] = [await addAccount(opened, {}, 1_000), await addAccount(opened, {}, 1_000)];
+    const [key = keyRecord()] = await addKeys(opened, from, 1);
+    await addCap(opened, { label: "tag:project", accountId: from.id, models: "costly" });
+    await addCap(opened, { label: "tag:team", accountId: to.id });
+    const held = await hold(opened, key, 5, {});
+    if (!(held instanceof Hold)) throw held;
+    await opened.store.moveKey(key.id, to.id, opened.clock.wallMs());
+    await opened.refresh();
+    const replace = async (model: string) => {
+      const by = { model, requestedModel: null, labels: labelsOf({}), amount: 5 };
+      await opened.gateways[0]?.replace(held, by);
+    };
+    await expect(replace("costly")).rejects.toThrow("`project`");
+    await replace("cheap");
+    expect(held.model).toBe("cheap");
+    expect(refusal(await hold(opened, key, 5, {})).message).toContain("`team`");
+    await opened.gateways[0]?.settle(held, settlement(held, 5));
+    expect((await audit(opened.store)).differences).toEqual([]);
+  });
+
   test("as many values count as were allowed, and the next new one is refused until the period ends", async () => {
     const { opened, keys } = await bench();
     await using _ = opened;

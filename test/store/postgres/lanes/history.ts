@@ -68,7 +68,7 @@ export class History {
   }
 
   get accountId(): string {
-    return this.funds[0]?.key.accountId ?? "";
+    return this.account.id;
   }
 
   get caps(): readonly { cap: CapRecord; keyId: string | null }[] {
@@ -133,7 +133,11 @@ export class History {
     this.lastHoldMs = this.nowMs;
     const funds = this.fundsOf(keyId);
     try {
-      const hold = this.account.hold(amount, this.nowMs, funds.capsFor({ model, labels: null }));
+      const hold = this.account.hold(
+        amount,
+        this.nowMs,
+        funds.capsFor({ model, labels: null }, this.account),
+      );
       const { accountNo, nowMs: openedAtMs } = this;
       this.open.push({ id: holdId, accountNo, funds, model, produced: 0, openedAtMs, ...hold });
       return { decision: "held" as const, error: null, hold };
@@ -145,19 +149,19 @@ export class History {
 
   /** What is left of every bound that it falls under. */
   remaining({ keyId, model }: HoldOrder): number {
-    const caps = this.fundsOf(keyId).capsFor({ model, labels: null });
+    const caps = this.fundsOf(keyId).capsFor({ model, labels: null }, this.account);
     return Math.min(this.account.remaining(), ...caps.map((cap) => cap.remaining()));
   }
 
   #release(hold: OpenHold): void {
-    this.account.release(hold, hold.funds.capsFor({ model: hold.model, labels: null }));
+    this.account.release(hold, hold.funds.capsFor({ model: hold.model, labels: null }, this.account));
   }
 
   settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
     const { owed: _, ...settled } = this.account.settle(
       { ...hold, isLost, amount: isLost ? 0 : hold.amount },
       cost,
-      hold.funds.capsFor({ model: hold.model, labels: null }),
+      hold.funds.capsFor({ model: hold.model, labels: null }, this.account),
     );
     hold.funds.charge(settled.charged, atMs);
     return settled;

@@ -89,7 +89,7 @@ async function insertAccounts(query: Query, histories: readonly History[]): Prom
     `INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
     SELECT key.id, (SELECT no FROM accounts WHERE accounts.id = account), key.id, 'slu_', 'active', 'all', 0, 0
     FROM unnest($1::text[], $2::text[]) AS key (id, account)`,
-    [funds.map(({ key }) => key.id), funds.map(({ key }) => key.accountId)],
+    [funds.map(({ key }) => key.id), funds.map(({ account }) => account.id)],
   );
   await query("INSERT INTO key_sums (key_no) SELECT no FROM keys ON CONFLICT DO NOTHING");
   const caps = histories.flatMap((history) => history.caps.map((cap) => ({ history, ...cap })));
