@@ -44,7 +44,7 @@ const arrivals = new LoopBatch<() => void>((resume) => resume());
 /**
  * Serves a generation request. What happens to it, in order: every step may reject it by throwing a GatewayError, and then no later
  * step has had an effect. What it takes on the way (a claim, a slot, tokens, a hold, the provider's response) is noted in the exchange,
- * and released in one place when that ends (end-exchange.ts). `kind` is the form of its body, if not the dialect's usual one.
+ * and what is left of it is released in one place when that ends (end-exchange.ts). `kind` is the form of its body, if not the dialect's usual one.
  */
 export async function generate(
   gateway: Gateway,
@@ -173,7 +173,7 @@ async function answer({ generation, meter }: HeldGeneration): Promise<Response> 
       ? exchange.configured.upstream.open(asking)
       : openReturned(asking, returned));
   } catch (error) {
-    return await chargeFailure({ asking, meter }, errorOfStepDown(exchange, error));
+    return await chargeFailure(asking, errorOfStepDown(exchange, error));
   }
   exchange.answeredBy(opened);
   if (exchange.early?.answered !== undefined) await exchange.early.answered();
@@ -181,6 +181,6 @@ async function answer({ generation, meter }: HeldGeneration): Promise<Response> 
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;
   meter.noteExtras(null);
-  const pending = { call, generation, asking, attempt, opened, meter };
+  const pending = { asking, attempt, opened };
   return generation.stream && opened.streaming ? streamResponse(pending) : await respondWhole(pending);
 }

@@ -49,7 +49,7 @@ interface RequestOrigin {
 
 /**
  * Bun would return an empty 413 for a larger body, without a request id or an envelope. The limit is enforced where
- * bodies are read (gateway/request/read-body.ts); an unread body is never kept in memory.
+ * bodies are read (gateway/request/read-request.ts); an unread body is never kept in memory.
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 

@@ -43,7 +43,7 @@ export interface Accounts {
    */
   replace(hold: Hold, by: ReplacedHold): void | Promise<void>;
 
-  /** Cheap enough for every chunk of a stream: notes the amount, which is journaled now and then. */
+  /** Notes the amount so far of a stream, which is journaled now and then. */
   progress(hold: Hold, soFar: PricedCharge): void;
 
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { findCycle, importsOf, placeOf, readSources, roomOf } from "./imports.ts";
 import { readFloors, readMap } from "./map.ts";
 import { unawaitedExpectations } from "./unawaited.ts";
@@ -129,6 +130,21 @@ describe("the files", () => {
       ),
     );
     expect(alone).toEqual([]);
+  });
+
+  test("are named in comments only if they exist", () => {
+    const names = new Set(
+      [...new Bun.Glob("{src,test,config}/**/*.ts").scanSync()].map((path) => basename(path)),
+    );
+    const named = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/^\s*(?:\/\*)?\*+(?!\/).*$|\/\/ .*$/gm)].flatMap(([comment]) =>
+        [...comment.matchAll(/(?:src\/|[\s(`])(?:[\w-]+\/)*([\w-]+\.ts)\b/g)].map(([, name]) => ({
+          path,
+          name,
+        })),
+      ),
+    );
+    expect(named.filter(({ name = "" }) => !names.has(name))).toEqual([]);
   });
 
   test("are named after what they are, never `utils` or `helpers`", () => {

@@ -10,7 +10,6 @@ import { readSources } from "./imports.ts";
 /** Files that name a dialect. A vendor's folder says which dialects it speaks, so vendors are not listed. */
 const naming: Readonly<Record<string, string>> = {
   "src/admin/auth/sign-ins/agent-routes.ts": "the sign-in of Claude Code, which reads Anthropic's errors",
-  "src/content/join/stream-joiner.ts": "a list of joiners, for a thread that loads no dialect",
   "src/dialects/metered/embeddings/cohere.ts": "a format of embeddings, at a provider of this dialect",
   "src/dialects/metered/embeddings/google.ts": "a format of embeddings, at a provider of this dialect",
   "src/dialects/metered/google-embeddings/index.ts":

@@ -8,7 +8,6 @@ import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import type { GuardedStream } from "../../src/gateway/exchange/watchdog.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { rejectUnreadable } from "../../src/gateway/response/client-response.ts";
-import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
 import type { Deployment } from "../../src/upstream/upstream.ts";
 import { charged } from "./charged.ts";
 import { type Caller, World } from "./world.ts";
@@ -247,13 +246,11 @@ test("what a crash would be charged for is reported, or counted low if that is m
 });
 
 test("a client that has left is given nothing, unless it can come back for it", () => {
-  const pending = (isGone: boolean, claim: object | null) =>
-    ({
-      call: { exchange: { taken: { claim }, call: { request: { signal: { aborted: isGone } } } } },
-    }) as unknown as PendingResponse;
-  expect(() => rejectUnreadable(pending(true, null))).toThrow("disconnected before the response");
-  expect(() => rejectUnreadable(pending(true, {}))).not.toThrow();
-  expect(() => rejectUnreadable(pending(false, null))).not.toThrow();
+  const exchange = (isGone: boolean, claim: object | null) =>
+    ({ taken: { claim }, call: { request: { signal: { aborted: isGone } } } }) as unknown as Exchange;
+  expect(() => rejectUnreadable(exchange(true, null))).toThrow("disconnected before the response");
+  expect(() => rejectUnreadable(exchange(true, {}))).not.toThrow();
+  expect(() => rejectUnreadable(exchange(false, null))).not.toThrow();
 });
 
 /** As much of a deployment as a bill looks at. */

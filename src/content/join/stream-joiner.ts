@@ -1,4 +1,6 @@
+import { tableOf } from "../../base/collections/table.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { ProviderDialectName } from "../../dialects/registry.ts";
 import { ChatJoiner } from "./chat.ts";
 import { ConverseJoiner } from "./converse.ts";
 import { GeminiJoiner } from "./gemini.ts";
@@ -14,15 +16,16 @@ export interface StreamJoiner {
   joined(): Json;
 }
 
-const joiners = new Map<string, new () => StreamJoiner>([
-  ["chat", ChatJoiner],
-  ["messages", MessagesJoiner],
-  ["responses", ResponsesJoiner],
-  ["gemini", GeminiJoiner],
-  ["converse", ConverseJoiner],
-]);
+/** One for each dialect of providers. */
+const joiners = tableOf<new () => StreamJoiner>({
+  chat: ChatJoiner,
+  messages: MessagesJoiner,
+  responses: ResponsesJoiner,
+  gemini: GeminiJoiner,
+  converse: ConverseJoiner,
+} satisfies Record<ProviderDialectName, unknown>);
 
 /** The joiner for a dialect. Events of any other format are joined by their own types. */
 export function joinerOf(format: string): StreamJoiner {
-  return new (joiners.get(format) ?? MeteredJoiner)();
+  return new (joiners[format] ?? MeteredJoiner)();
 }

@@ -320,7 +320,7 @@ export type IrBlockHead =
 
 /**
  * Blocks are numbered 0, 1, 2 in the order in which they begin, and may interleave: a reader emits what the provider
- * sends, and a writer gets them one after the other (block-order.ts). Every block ends before `finish`.
+ * sends, and a writer gets them one after the other (`BlockOrder` in blocks.ts). Every block ends before `finish`.
  */
 export type IrEvent =
   /** First event, once. `usage` if the provider already reports its input. */

@@ -18,7 +18,7 @@ import { endOfText } from "./json-text.ts";
 
 /** A parsed body: values to read, and the positions in its bytes that can be patched (patch.ts). */
 export interface ParsedBody {
-  /** The body; its long strings may be truncated (truncate-strings.ts). */
+  /** The body; its long strings may be truncated. */
   readonly truncated: JsonObject;
   /** Number of bytes of text that were cut; 0 if nothing was truncated. */
   readonly cutBytes: number;

@@ -97,6 +97,9 @@ export function producedBy(events: readonly IrEvent[]): string {
   return produced;
 }
 
+/** A short text takes ten times the memory of its letters, so they are joined now and then. */
+const maxTexts = 256;
+
 /** Text that a stream has produced and that is not counted yet. */
 export class ProducedText {
   #texts: string[] = [];
@@ -108,6 +111,7 @@ export class ProducedText {
 
   add(text: string): void {
     if (text === "") return;
+    if (this.#texts.length >= maxTexts) this.#texts = [this.#texts.join("")];
     this.#texts.push(text);
     this.#length += text.length;
   }

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import {
   type ClientDialectName,
@@ -14,6 +15,7 @@ import type { CostMeter } from "../charge/cost-meter.ts";
 import { holdForModel, type WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+import type { ClientRequest } from "../request/client-request.ts";
 import { conversationHash } from "../request/labels.ts";
 import type { RoutedCall } from "../request/route.ts";
 import type { Attempt, Generation, PreparedAttempt } from "./generation.ts";
@@ -23,10 +25,6 @@ import { translatedAttempt } from "./translating.ts";
 /** The part of a call to providers that follows from its request. */
 export abstract class ProviderCall {
   readonly call: RoutedCall;
-  readonly model: ModelSettings;
-  readonly scope: string;
-  readonly credential: string | null;
-  readonly keyId: string;
   readonly meter: CostMeter;
   readonly wanted: WantedHold;
   /** Models that a limit keeps from running. */
@@ -36,10 +34,22 @@ export abstract class ProviderCall {
     this.call = call;
     this.meter = meter;
     this.wanted = wanted;
-    this.model = call.model;
-    this.scope = call.scope;
-    this.credential = call.credential;
-    this.keyId = call.key.id;
+  }
+
+  get model(): ModelSettings {
+    return this.call.model;
+  }
+
+  get scope(): string {
+    return this.call.scope;
+  }
+
+  get credential(): string | null {
+    return this.call.credential;
+  }
+
+  get keyId(): string {
+    return this.call.keyId;
   }
 
   protected get exchange(): Exchange {
@@ -91,8 +101,6 @@ export abstract class ProviderCall {
 /** Calls providers for a generation, attempt after attempt. */
 export class GenerationCall extends ProviderCall implements GenerationPlan {
   readonly generation: Generation;
-  readonly clientDialect: ClientDialectName;
-  readonly stream: boolean;
   /** The last attempt. */
   attempt: Attempt | null = null;
   /** Whether reasoning of earlier turns is sent with its signature. */
@@ -102,13 +110,27 @@ export class GenerationCall extends ProviderCall implements GenerationPlan {
   constructor(generation: Generation, meter: CostMeter) {
     super(generation.call, meter, generation.wanted);
     this.generation = generation;
-    this.clientDialect = generation.clientDialect;
-    this.stream = generation.stream;
+  }
+
+  get request(): ClientRequest {
+    return this.generation.request;
+  }
+
+  get estimatedInput(): InputEstimate {
+    return this.generation.estimatedInput;
+  }
+
+  get clientDialect(): ClientDialectName {
+    return this.generation.clientDialect;
+  }
+
+  get stream(): boolean {
+    return this.generation.stream;
   }
 
   get conversation(): number | null {
     if (this.model.affinity === "none") return null;
-    this.#conversation ??= conversationHash(this.keyId, this.call.session, this.generation.request);
+    this.#conversation ??= conversationHash(this.keyId, this.call.session, this.request);
     return this.#conversation;
   }
 
@@ -121,7 +143,7 @@ export class GenerationCall extends ProviderCall implements GenerationPlan {
 
   dropSignatures(): boolean {
     const { stripSignedReasoning: strip } = clientDialect(this.clientDialect);
-    const { truncated } = this.generation.request;
+    const { truncated } = this.request;
     const mayLeaveOut = this.#sendsSignatures && strip !== null && strip(truncated) !== truncated;
     if (mayLeaveOut) this.#sendsSignatures = false;
     return mayLeaveOut;

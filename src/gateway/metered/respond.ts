@@ -1,5 +1,4 @@
 import { assert } from "../../base/assert.ts";
-import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
@@ -10,10 +9,9 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import { recordContent } from "../exchange/content.ts";
-import { bodyResponse } from "../response/body-response.ts";
 import { BytesRelayer } from "../response/bytes-relayer.ts";
-import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../response/headers.ts";
+import { chargedResponse } from "../response/client-response.ts";
+import { addCostHeaders } from "../response/headers.ts";
 import { PassthroughRelayer } from "../response/passthrough-relayer.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
 import { streamPacer } from "../response/provider-response.ts";
@@ -59,11 +57,12 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   const evidence = usageEvidenceOf(asking, found, () => [asking.request.body]);
   const estimated = await asking.meter.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
-  await settle(asking, evidence, body, contentHeaders(asking, answered));
+  const headers = contentHeaders(asking, answered);
+  await settle(asking, evidence, body, headers);
   if (body.length >= largeBodyBytes) await largeBodyPacer.wait();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientDisconnected && exchange.outlivesClient) throw clientDisconnected();
-  return respond(asking, answered, body);
+  return chargedResponse({ asking, opened: answered.opened }, body, headers);
 }
 
 function clientDisconnected(): GatewayError {
@@ -185,26 +184,13 @@ function contentHeaders(
   return type === null ? jsonHeaders : { "content-type": type };
 }
 
-function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: Piece): Response {
-  const { call, request, meter } = asking;
-  const { exchange } = call;
-  const headers = commonHeaders(exchange);
-  addMissingHeaders(headers, answered.opened.headers);
-  addHeaders(headers, contentHeaders(asking, answered));
-  addCostHeaders(headers, meter, meter.shown);
-  const { content } = exchange.taken;
-  if (content !== null) recordContent(content, exchange, body, headers["content-type"] ?? "");
-  releaseBytes(request.bytes);
-  return bodyResponse(exchange, [body], { headers });
-}
-
 function isEventStream({ head }: OpenedCall): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;
 }
 
 /** Relays audio as it arrives, with its cost in the headers. If the client has already disconnected, reads it to its end. */
 async function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
-  const { call, meter, request, estimatedInput } = asking;
+  const { call, meter } = asking;
   const { exchange } = call;
   const { opened } = begun;
   if (exchange.hasClientDisconnected) return respondWhole(asking, begun);
@@ -214,14 +200,13 @@ async function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Promise<Re
   addCostHeaders(headers, meter, meter.announced());
   const type = opened.head?.get("content-type") ?? null;
   if (type !== null) headers["content-type"] = type;
-  const generation = { request, estimatedInput };
-  return relayStream({ call, meter, opened, generation }, new BytesRelayer(), headers);
+  return relayStream({ asking, opened }, new BytesRelayer(), headers);
 }
 
 /** Calls a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
 export async function streamMetered(asking: HeldMeteredCall): Promise<Response> {
-  const { call: routed, meter, route, request, estimatedInput } = asking;
-  const { exchange, model } = routed;
+  const { route } = asking;
+  const { exchange, model } = asking.call;
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
   if (!opened.streaming) return respondWhole(asking, begun);
@@ -237,6 +222,5 @@ export async function streamMetered(asking: HeldMeteredCall): Promise<Response> 
     atSeconds: Math.floor(exchange.atMs / 1000),
     reader: streams.createReader(asking.askedAt(opened.deployment)),
   });
-  const generation = { request, estimatedInput };
-  return relayStream({ call: routed, meter, opened, generation }, relayer);
+  return relayStream({ asking, opened }, relayer);
 }

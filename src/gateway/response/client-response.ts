@@ -3,14 +3,18 @@ import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedResponse, isBilled } from "../../dialects/errors/failure.ts";
+import type { GenerationCall } from "../attempt/provider-call.ts";
 import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
+import type { Piece } from "../exchange/client-call.ts";
 import { recordContent, recordUpstream } from "../exchange/content.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { bodyResponse } from "./body-response.ts";
 import { compactedWhole } from "./compacted-response.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "./headers.ts";
 import {
   asCreated,
+  type Delivery,
   jsonHeaders,
   type PendingResponse,
   recordFacts,
@@ -25,26 +29,27 @@ import { recordFailure, recordResponse } from "./record-response.ts";
  * failure, once that is charged.
  */
 export async function respondWhole(pending: PendingResponse): Promise<Response> {
-  const { call, meter, asking } = pending;
+  const { asking, opened } = pending;
+  const { call, meter } = asking;
   let whole: ProviderResponse;
   try {
     whole = await readClientResponse(pending);
   } catch (error) {
-    return await chargeFailure({ asking, meter }, error);
+    return await chargeFailure(asking, error);
   }
-  rejectUnreadable(pending);
+  rejectUnreadable(call.exchange);
   call.exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
-  pending.opened.finished("completed");
+  opened.finished("completed");
   const { claim } = call.exchange.taken;
   const stored =
     claim === null
       ? null
-      : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(pending));
+      : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(asking));
   await recordFacts(pending, whole, whole.body);
-  await meter.settle("completed", usageEvidenceOf(pending, whole), 200, stored);
+  await meter.settle("completed", usageEvidenceOf(asking, whole), 200, stored);
   if (whole.body.length >= largeBodyBytes) await largeBodyPacer.wait();
-  return wholeResponse(pending, whole);
+  return chargedResponse(pending, whole.body, contentHeaders(asking));
 }
 
 /**
@@ -53,23 +58,24 @@ export async function respondWhole(pending: PendingResponse): Promise<Response> 
  * a second request arrives before the first has its response. With an idempotency key the response is charged and
  * stored for the retry.
  */
-export function rejectUnreadable({ call: { exchange } }: Pick<PendingResponse, "call">): void {
+export function rejectUnreadable(exchange: Exchange): void {
   if (exchange.taken.claim !== null || !exchange.call.request.signal.aborted) return;
   throw new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
 /** A translated response shows the charged usage, even if the provider reports none and it is counted here. */
 async function readClientResponse(pending: PendingResponse): Promise<ProviderResponse> {
-  const { call, generation, meter } = pending;
+  const { asking } = pending;
+  const { call, generation, meter } = asking;
   keepUpstreamContent(pending);
   const read = await readProviderResponse(pending);
   const { compaction } = call.turn;
   const whole = compaction === null ? read : compactedWhole(compaction, read, generation.stream);
   call.exchange.attempts.reported = whole.usage;
   const estimated =
-    whole.showing === undefined ? null : await meter.estimated(usageEvidenceOf(pending, whole));
+    whole.showing === undefined ? null : await meter.estimated(usageEvidenceOf(asking, whole));
   const shown = estimated === null || whole.showing === undefined ? whole : await whole.showing(estimated);
-  const body = await asCreated(pending, shown.body);
+  const body = await asCreated(call, shown.body);
   return body === shown.body ? shown : { ...shown, body };
 }
 
@@ -77,38 +83,41 @@ async function readClientResponse(pending: PendingResponse): Promise<ProviderRes
  * Records a provider's response to a translated request, before it is read and released. A stream is recorded as it
  * arrives.
  */
-function keepUpstreamContent({ call, opened }: PendingResponse): void {
-  const { content } = call.exchange.taken;
+function keepUpstreamContent({ asking, opened }: PendingResponse): void {
+  const { content } = asking.call.exchange.taken;
   if (content?.hasUpstream !== true) return;
   content.upstreamBegins(opened.streaming);
   if (!opened.streaming) recordUpstream(content, opened.whole);
 }
 
-function usageEvidenceOf({ generation }: PendingResponse, whole: ProviderResponse): UsageEvidence {
+function usageEvidenceOf({ request }: GenerationCall, whole: ProviderResponse): UsageEvidence {
   return {
     usage: whole.usage,
     partialUsage: null,
     produced: () => new ProducedOutput().add(whole.produced()),
-    requestBytes: generation.request.bytes,
+    requestBytes: request.bytes,
   };
 }
 
-function wholeResponse(pending: PendingResponse, whole: ProviderResponse): Response {
-  const { call, generation, opened, meter } = pending;
+/** A whole response whose charge is durable. */
+export function chargedResponse(
+  { asking: { call, meter, request }, opened }: Delivery,
+  body: Piece,
+  ownHeaders: Readonly<Record<string, string>>,
+): Response {
   const { exchange } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, opened.headers);
-  addHeaders(headers, contentHeaders(pending));
+  addHeaders(headers, ownHeaders);
   addCostHeaders(headers, meter, meter.shown);
   const { content } = exchange.taken;
-  if (content !== null)
-    recordContent(content, exchange, whole.body, contentHeaders(pending)["content-type"] ?? "");
-  releaseBytes(generation.request.bytes);
-  return bodyResponse(exchange, [whole.body], { headers });
+  if (content !== null) recordContent(content, exchange, body, headers["content-type"] ?? "");
+  releaseBytes(request.bytes);
+  return bodyResponse(exchange, [body], { headers });
 }
 
 /** Headers for a provider that does not stream, and returned one body to a request for a stream. */
-function contentHeaders({ generation }: PendingResponse): Readonly<Record<string, string>> {
+function contentHeaders({ generation }: GenerationCall): Readonly<Record<string, string>> {
   return generation.stream ? streamHeaders : jsonHeaders;
 }
 
@@ -116,16 +125,14 @@ function contentHeaders({ generation }: PendingResponse): Readonly<Record<string
  * Charges a failed response whose usage the provider reports, before the client gets the error. Rejects with the
  * failure. A stream that the client has begun to read is charged by its pump instead.
  */
-export async function chargeFailure(failing: FailingCall, error: unknown): Promise<never> {
-  if (isBilled(error)) await settleFailure(failing, error);
+export async function chargeFailure(asking: GenerationCall, error: unknown): Promise<never> {
+  if (isBilled(error)) await settleFailure(asking, error);
   throw error;
 }
 
-type FailingCall = Pick<PendingResponse, "asking" | "meter">;
-
-async function settleFailure({ asking, meter }: FailingCall, error: FailedResponse): Promise<unknown> {
-  const { attempt, generation } = asking;
-  const { exchange } = asking.call;
+async function settleFailure(asking: GenerationCall, error: FailedResponse): Promise<unknown> {
+  const { attempt, call, meter, request } = asking;
+  const { gateway, exchange } = call;
   assert(attempt !== null, "a provider has failed without an attempt");
   exchange.dropped = attempt.dropped;
   meter.noteExtras(error.extras);
@@ -134,8 +141,8 @@ async function settleFailure({ asking, meter }: FailingCall, error: FailedRespon
     usage: error.usage ?? noUsage,
     partialUsage: null,
     produced: () => new ProducedOutput(),
-    requestBytes: generation.request.bytes,
+    requestBytes: request.bytes,
   };
-  const stored = await recordFailure(asking.call.gateway, exchange, error);
+  const stored = await recordFailure(gateway, exchange, error);
   return meter.settle("failed", evidence, exchange.answeredWith(error.status), stored, error);
 }

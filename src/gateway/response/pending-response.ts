@@ -9,7 +9,7 @@ import type { StreamMeter } from "../../dialects/provider-response/stream-meter.
 import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import type { Attempt, Generation } from "../attempt/generation.ts";
+import type { Attempt } from "../attempt/generation.ts";
 import type { GenerationCall } from "../attempt/provider-call.ts";
 import { isLargeBody } from "../body-worker/large-body.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
@@ -19,20 +19,22 @@ import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { RoutedCall } from "../request/route.ts";
 
-/** A provider's response that has started, and everything needed to deliver it as a stream. */
-export interface Delivery {
+/** A call with its hold, whatever it asks for. */
+export interface ChargedCall {
   readonly call: RoutedCall;
-  readonly generation: {
-    readonly request: Pick<ClientRequest, "bytes">;
-    readonly estimatedInput: Pick<InputEstimate, "tokens">;
-  };
-  readonly opened: OpenedCall;
   readonly meter: CostMeter;
+  readonly request: Pick<ClientRequest, "bytes">;
+  readonly estimatedInput: Pick<InputEstimate, "tokens">;
+}
+
+/** A provider's response that has started. */
+export interface Delivery {
+  readonly asking: ChargedCall;
+  readonly opened: OpenedCall;
 }
 
 /** A generation's delivery. */
 export interface PendingResponse extends Delivery {
-  readonly generation: Generation;
   readonly asking: GenerationCall;
   readonly attempt: Attempt;
 }
@@ -54,7 +56,8 @@ export interface ResponseFacts {
  * body, or the end of its stream. Call it before settling, and await the result.
  */
 export async function recordFacts(pending: Delivery, facts: ResponseFacts, answer: Piece): Promise<void> {
-  const { call, opened, meter } = pending;
+  const { asking, opened } = pending;
+  const { call, meter } = asking;
   const { gateway, keyId, turn } = call;
   if (facts.issued.length > 0) {
     const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
@@ -69,7 +72,7 @@ export async function recordFacts(pending: Delivery, facts: ResponseFacts, answe
  * A response, or the end of its stream, with fields that a provider does not know: its conversation, and the id of a
  * background response. Text that was written here already has the conversation. Slow work is done on another thread.
  */
-export async function asCreated({ call }: Delivery, answer: Piece): Promise<Piece> {
+export async function asCreated(call: RoutedCall, answer: Piece): Promise<Piece> {
   const { keeping, background } = call.turn;
   const parentId = keeping?.conversation?.id;
   if (background === null && (parentId === undefined || typeof answer === "string")) return answer;

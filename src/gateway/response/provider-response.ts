@@ -25,11 +25,11 @@ const budgetMs = 2;
 export const streamPacer = new LoopPacer({ budgetMs });
 
 export async function readProviderResponse({
-  call,
+  asking,
   opened,
   attempt,
-  generation,
 }: PendingResponse): Promise<ProviderResponse> {
+  const { call, generation } = asking;
   const { gateway } = call;
   if (opened.streaming) return collect(call, opened, attempt);
   const form: ResponseForm = {

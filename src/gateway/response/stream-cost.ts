@@ -27,13 +27,13 @@ export function hasCharge({ meter }: StreamRelayer): boolean {
 
 /** The cost of a stream so far. */
 export class StreamCost {
-  readonly #pending: Delivery;
+  readonly #delivery: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new ProducedOutput();
   #nextProgressMs: number | null = null;
 
-  constructor(pending: Delivery, relayer: StreamRelayer) {
-    this.#pending = pending;
+  constructor(delivery: Delivery, relayer: StreamRelayer) {
+    this.#delivery = delivery;
     this.#relayer = relayer;
   }
 
@@ -41,7 +41,7 @@ export class StreamCost {
     const { usage, partialUsage: partial } = this.#relayer.meter;
     const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
-    return { usage, partialUsage, produced, requestBytes: this.#pending.generation.request.bytes };
+    return { usage, partialUsage, produced, requestBytes: this.#delivery.asking.request.bytes };
   }
 
   takeProducedIfMuch(): void {
@@ -68,9 +68,9 @@ export class StreamCost {
 
   /** Journals roughly what a disconnect would cost now, so that a crash never charges more. */
   journal(): void {
-    const { meter, generation } = this.#pending;
+    const { meter, estimatedInput } = this.#delivery.asking;
     meter.noteExtras(this.#relayer.meter.extras);
-    meter.progress(this.evidence(), generation.estimatedInput.tokens);
+    meter.progress(this.evidence(), estimatedInput.tokens);
   }
 
   /** Whether anything is charged: if nothing had been produced, only a client that disconnects too often pays for the input. */
@@ -79,10 +79,10 @@ export class StreamCost {
     stored: StoredResponse | null,
     brokenBy: unknown,
   ): Promise<boolean> {
-    const { call, meter, generation } = this.#pending;
+    const { call, meter, request } = this.#delivery.asking;
     const { gateway, exchange } = call;
     // Of what is stored, they were recorded with its end.
-    if (stored === null) void recordFacts(this.#pending, factsOf(this.#relayer), "");
+    if (stored === null) void recordFacts(this.#delivery, factsOf(this.#relayer), "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.meter.usage !== null;
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.meter.started;
@@ -93,7 +93,7 @@ export class StreamCost {
     }
     exchange.attempts.reported = this.#relayer.meter.usage ?? this.#relayer.meter.partialUsage;
     if (outcome === "cancelled" && isAbandoned(exchange)) {
-      const counted = { requestBytes: generation.request.bytes };
+      const counted = { requestBytes: request.bytes };
       return settleAbandoned(gateway, meter, counted, 200);
     }
     meter.release();
@@ -171,17 +171,17 @@ export async function readTrailing(
  * the response is ready to be stored.
  */
 export async function takeEnd(
-  pending: Delivery,
+  delivery: Delivery,
   relayer: StreamRelayer,
   evidence: UsageEvidence,
   recording: StreamRecording,
   read: ReadTrailing,
 ): Promise<readonly Piece[]> {
   // Clients are shown what they are charged.
-  const estimating = pending.meter.estimated(evidence);
+  const estimating = delivery.asking.meter.estimated(evidence);
   if (estimating !== null) relayer.showUsage(await estimating);
-  const terminal = await asCreated(pending, relayer.terminal());
+  const terminal = await asCreated(delivery.asking.call, relayer.terminal());
   const end = await recording.end(terminal, read);
-  await recordFacts(pending, factsOf(relayer), terminal);
+  await recordFacts(delivery, factsOf(relayer), terminal);
   return end;
 }

@@ -1,13 +1,13 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import type { OpenedCall } from "../../upstream/upstream.ts";
 import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { giveBackClaims, unlockConversation } from "../exchange/claims.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { publicErrorOf } from "../exchange/describe-error.ts";
 import { endExchange } from "../exchange/end-exchange.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import type { GuardedStream } from "../exchange/watchdog.ts";
 import { AbandonedStream, silenceMsOf } from "./abandoned-stream.ts";
 import { breaksOffAfterError, ClientStream, cutOff } from "./client-stream.ts";
@@ -25,9 +25,9 @@ const maxBytesPerTurn = 32 * 1024;
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
 export class StreamPump implements GuardedStream, StreamSource {
-  readonly #pending: Delivery;
+  readonly #delivery: Delivery;
+  readonly #gateway: Gateway;
   readonly #relayer: StreamRelayer;
-  readonly #opened: OpenedCall;
   readonly #exchange: Exchange;
   readonly #recording: StreamRecording;
   readonly #monotonicMs: () => number;
@@ -49,13 +49,13 @@ export class StreamPump implements GuardedStream, StreamSource {
   #isOverdue = false;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
-  constructor(pending: Delivery, relayer: StreamRelayer) {
-    const { call, opened } = pending;
-    const { gateway, exchange } = call;
-    this.#pending = pending;
+  constructor(delivery: Delivery, relayer: StreamRelayer) {
+    const { asking, opened } = delivery;
+    const { gateway, exchange } = asking.call;
+    this.#delivery = delivery;
+    this.#gateway = gateway;
     this.#relayer = relayer;
-    this.#cost = new StreamCost(pending, relayer);
-    this.#opened = opened;
+    this.#cost = new StreamCost(delivery, relayer);
     this.#exchange = exchange;
     this.#recording = new StreamRecording(exchange.taken.recorder);
     this.#monotonicMs = gateway.clock.monotonicMs;
@@ -89,7 +89,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     const relayer = this.#relayer;
     let turnBytes = 0;
     for (;;) {
-      const next = this.#opened.read(this.#relay);
+      const next = this.#delivery.opened.read(this.#relay);
       const chunk = next instanceof Promise ? await next : next;
       if (this.#left !== null) return this.#left.read(this.#waiting ?? chunk, next instanceof Promise);
       if (chunk === null) break;
@@ -114,9 +114,8 @@ export class StreamPump implements GuardedStream, StreamSource {
   /** Large events are parsed on another thread, so that they do not hold up other streams. False if the stream is over. */
   async #relayLarge(): Promise<boolean> {
     const relayer = this.#relayer;
-    const { largeBodies } = this.#pending.call.gateway;
     for (let event = relayer.largeEvent; event !== null; event = relayer.largeEvent) {
-      const parsed = await largeBodies.parseEvent(event);
+      const parsed = await this.#gateway.largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
       const piece = relayer.resume(parsed);
       if (piece.length >= largeEventBytes) await largeBodyPacer.wait();
@@ -184,14 +183,14 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (this.#left !== null && !this.#recording.isKept) return;
     if (this.#left === null) this.#state = "ending";
     const evidence = this.#cost.evidence();
-    const end = await takeEnd(this.#pending, this.#relayer, evidence, this.#recording, this.#readTrailing);
+    const end = await takeEnd(this.#delivery, this.#relayer, evidence, this.#recording, this.#readTrailing);
     if (this.#left !== null) return;
-    await this.#pending.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
+    await this.#delivery.asking.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
     if (this.#exchange.taken.conversationClaim !== null)
-      await unlockConversation(this.#pending.call.gateway, this.#exchange);
+      await unlockConversation(this.#gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true)
-        await this.#write(costComment(this.#exchange, this.#pending.call.key));
+        await this.#write(costComment(this.#exchange, this.#delivery.asking.call.key));
       for (const piece of end) await this.#write(piece);
       if (!this.#recording.isKept) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
@@ -202,7 +201,7 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   readonly #readTrailing = (take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> => {
     this.#trailingUntilMs = this.#monotonicMs() + trailingMs;
-    return readTrailing(this.#opened, this.#relayer, take);
+    return readTrailing(this.#delivery.opened, this.#relayer, take);
   };
 
   /** Undefined when it went out at once. */
@@ -232,7 +231,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     const { call, configured } = this.#exchange;
     const { heartbeatMs, clientIdleTimeoutMs } = configured.settings.server;
     const client = this.#client;
-    if (nowMs > this.#trailingUntilMs) this.#opened.abort();
+    if (nowMs > this.#trailingUntilMs) this.#delivery.opened.abort();
     if (this.#state === "left") this.#cost.journalIfDue(nowMs);
     if (this.#left !== null) return;
     client.noteWrites(nowMs);
@@ -248,7 +247,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (client.isBlocked(nowMs)) return;
     if (isEndOverdue(this.#relayer, nowMs - client.lastPieceMs)) {
       this.#isOverdue = true;
-      this.#opened.abort();
+      this.#delivery.opened.abort();
     }
     if (this.#relayer.isRaw === true) return;
     if (heartbeatMs > 0 && nowMs - client.lastWriteMs >= heartbeatMs && client.isOpen) this.#sendHeartbeat();
@@ -270,7 +269,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#client.giveUpWaiting();
     if (this.#state === "ending") return;
     this.#interruptedBy ??= error;
-    this.#opened.abort();
+    this.#delivery.opened.abort();
   }
 
   /** Output so far is charged, and no usage record is written. Once the end is being settled, it counts as read. */
@@ -278,7 +277,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (this.#left !== null) return;
     if (this.#state !== "streaming") {
       // A recording has what follows the end.
-      if (!this.#recording.isKept) this.#opened.abort();
+      if (!this.#recording.isKept) this.#delivery.opened.abort();
       return;
     }
     this.#state = "left";
@@ -292,12 +291,12 @@ export class StreamPump implements GuardedStream, StreamSource {
     };
     const { isKept } = this.#recording;
     const longestGapMs = this.#client.longestGapUntil(this.#monotonicMs());
-    const silenceMs = silenceMsOf(this.#opened, this.#relayer, longestGapMs);
+    const silenceMs = silenceMsOf(this.#delivery.opened, this.#relayer, longestGapMs);
     const options = { silenceMs, isKept, runsToEnd: this.#exchange.outlivesClient };
-    this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, options);
+    this.#left = new AbandonedStream(this.#delivery.opened, this.#relayer, actions, options);
     this.#client.giveUpWaiting();
     // What is kept for a retry changes its conversation, too.
-    if (!isKept) void unlockConversation(this.#pending.call.gateway, this.#exchange);
+    if (!isKept) void unlockConversation(this.#gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#cost.journal();
     if (this.#isPumping) this.#left.begin();
@@ -321,7 +320,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#state = "ending";
     let error = publicErrorOf(this.#interruptedBy ?? thrown);
     let charged: Usage | null = null;
-    this.#opened.abort();
+    this.#delivery.opened.abort();
     try {
       if (await this.#cost.settleBrokenOff("failed", null, error)) {
         charged = this.#exchange.charge?.usage ?? null;
@@ -329,7 +328,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
-    await giveBackClaims(this.#pending.call.gateway, this.#exchange);
+    await giveBackClaims(this.#gateway, this.#exchange);
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {
@@ -344,6 +343,6 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
     this.#state = "over";
-    endExchange(this.#pending.call.gateway, this.#exchange, { status: 200, outcome, error });
+    endExchange(this.#gateway, this.#exchange, { status: 200, outcome, error });
   }
 }

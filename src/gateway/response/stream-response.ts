@@ -17,7 +17,7 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 /** Begins a stream. From here on its pump settles the meter and ends the exchange. */
 export function streamResponse(pending: PendingResponse): Response {
   const relayer = relayerOf(pending);
-  const { exchange, turn } = pending.call;
+  const { exchange, turn } = pending.asking.call;
   const { compaction } = turn;
   return relayStream(
     pending,
@@ -26,12 +26,12 @@ export function streamResponse(pending: PendingResponse): Response {
 }
 
 export function relayStream(
-  pending: Delivery,
+  delivery: Delivery,
   relayer: StreamRelayer,
   ownHeaders: Readonly<Record<string, string>> = streamHeaders,
 ): Response {
-  const { call, opened } = pending;
-  const { gateway, exchange } = call;
+  const { asking, opened } = delivery;
+  const { gateway, exchange } = asking.call;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.taken.claim !== null)
@@ -45,7 +45,7 @@ export function relayStream(
     content.upstreamBegins(opened.streaming);
     content.open(relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange), true);
   }
-  const pump = new StreamPump(pending, relayer);
+  const pump = new StreamPump(delivery, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },
   }));
@@ -54,7 +54,9 @@ export function relayStream(
   return response;
 }
 
-function relayerOf({ call: { exchange, turn }, generation, attempt }: PendingResponse): StreamRelayer {
+function relayerOf({ asking, attempt }: PendingResponse): StreamRelayer {
+  const { call, generation } = asking;
+  const { exchange, turn } = call;
   const { clientDialect: dialect } = generation;
   const isKept = turn.keeping !== null || turn.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))

@@ -20,7 +20,7 @@ interface AccountDelta {
 
 /**
  * Adds up what a batch changes on each account, so that each account is updated once per batch rather than once per
- * request. Differences, never absolute values: other processes write to the same rows.
+ * request. Differences, never absolute values: an operator's change is written to the same rows between two batches.
  */
 export class AccountDeltas {
   #byAccount = new Map<number, AccountDelta>();
