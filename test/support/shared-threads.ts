@@ -2,9 +2,12 @@ import { threadSource } from "../../src/base/threads/start-thread.ts";
 
 /**
  * Loaded before all tests: a gateway in the test's own process gets the threads that an earlier one has given back. Each of these loads
- * the tokenizer or all dialects, for which it takes a third of a second or more, and answers every message with one.
+ * the tokenizer, all dialects (a third of a second or more) or what reports need (every gateway starts it), and answers every message
+ * with one. The thread for reports has closed its file before it is given back.
  */
-const shared = ["catalog/tokens/worker.ts", "gateway/worker.ts"].map(threadSource);
+const shared = ["catalog/tokens/worker.ts", "gateway/worker.ts", "store/sqlite/reports/thread.ts"].map(
+  threadSource,
+);
 const idle = new Map<string, Worker[]>();
 
 globalThis.Worker = new Proxy(Worker, {
