@@ -43,7 +43,7 @@ export interface Accounts {
    */
   replace(hold: Hold, by: ReplacedHold): void | Promise<void>;
 
-  /** Notes the amount so far of a stream, which is journaled now and then. */
+  /** Notes what a stream has produced so far. It is handed to the journal within 50 ms. */
   progress(hold: Hold, soFar: PricedCharge): void;
 
   /**

@@ -55,13 +55,11 @@ export class Hold implements HeldFor {
   countedAtMs: number;
   /** The amount charged by `settle`; 0 before. */
   charged = 0;
-  /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
-  journaledAtMs: number | null = null;
+  /** Its row was handed to the journal, with its progress or because it is parked. A shared database has a row for every hold. */
+  hasRow = false;
   readonly isInFlight: boolean;
   /** It outlives its request and its process: the end of the request does not end it. */
   isParked = false;
-  /** It has progress that was not journaled yet. */
-  hasUnjournaledProgress = false;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
 
@@ -129,7 +127,7 @@ export interface Settlement extends ChargedOutcome {
 /** The hold that ends, and its usage record with what was charged. */
 export interface EndedFor {
   readonly holdId: string;
-  readonly hasProgress: boolean;
+  readonly hasRow: boolean;
   readonly held: HeldFor;
   readonly atMs: number;
   readonly record: UsageRecord | null;
@@ -140,14 +138,14 @@ type Outcome = Omit<JournaledOutcome, "record" | "response"> & { readonly respon
 
 /** The records that a charge writes, in every store. */
 export function settleItem(
-  { holdId, hasProgress, held, atMs, record }: EndedFor,
+  { holdId, hasRow, held, atMs, record }: EndedFor,
   outcome: Outcome,
   { charged, owed, overrun }: SettleParts,
 ): JournalItem & { kind: "settle" } {
   return {
     kind: "settle",
     holdId,
-    hasProgress,
+    hasRow,
     charge: {
       ...held,
       exchangeId: holdId,

@@ -51,7 +51,7 @@ export class Ledger implements Accounts {
     this.#clock = clock;
     this.#funds = new Funds(store, snapshot, { [Symbol.iterator]: () => this.#allHolds() });
     const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
-    this.#progress = new ProgressNotes({ clock, tickMs, journal });
+    this.#progress = new ProgressNotes({ tickMs, journal });
   }
 
   /** Recovers the holds that the last process left open. Must complete before the first request is admitted. */
@@ -120,7 +120,7 @@ export class Ledger implements Accounts {
     const record = recordOf(settlement, account, settled);
     if (record !== null) funds.count(record);
     const item = settleItem(
-      { holdId: hold.id, hasProgress: hold.journaledAtMs !== null, held: hold.terms, atMs, record },
+      { holdId: hold.id, hasRow: hold.hasRow, held: hold.terms, atMs, record },
       settlement,
       settled,
     );
@@ -135,13 +135,13 @@ export class Ledger implements Accounts {
   release(hold: Hold): boolean {
     if (hold.isParked || !this.#end(hold, "released")) return false;
     this.#giveBack(hold);
-    if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
+    if (hold.hasRow) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
   parked(hold: Hold): void {
     hold.isParked = true;
-    hold.journaledAtMs ??= this.#clock.monotonicMs();
+    hold.hasRow = true;
     this.#open.delete(hold);
     this.#parked.set(hold.id, hold);
   }
@@ -248,7 +248,7 @@ export class Ledger implements Accounts {
     return nowMs;
   }
 
-  /** Journals the progress that is due. A timer also does so while there is any. */
+  /** Journals the progress that is waiting. A timer does so too. */
   journalProgress(): void {
     this.#progress.tell();
   }

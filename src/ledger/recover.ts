@@ -58,7 +58,7 @@ function unwritable({ reason, advice }: StoreProblem, holds: number): StoreError
 
 function interruptedItem(hold: HoldProgress, settled: SettleParts, atMs: number): JournalItem {
   return settleItem(
-    { holdId: hold.holdId, hasProgress: true, held: heldFor(hold), atMs, record: null },
+    { holdId: hold.holdId, hasRow: true, held: heldFor(hold), atMs, record: null },
     interruption(hold, atMs),
     settled,
   );

@@ -88,7 +88,6 @@ export class SharedAccounts implements Accounts {
     this.#know(keys);
     this.#valueCaps.set(options.valueCaps, []);
     this.#progress = new ProgressNotes({
-      clock,
       tickMs,
       journal: (holds) => {
         for (const { id, soFar } of holds) if (soFar !== null) node.progress(id, soFar);
@@ -232,7 +231,7 @@ export class SharedAccounts implements Accounts {
     for (const key of keys) this.#keys.set(key.id, key);
   }
 
-  /** Journals the progress that is due. A timer also does so while there is any. */
+  /** Journals the progress that is waiting. A timer does so too. */
   journalProgress(): void {
     this.#progress.tell();
   }

@@ -145,7 +145,7 @@ class Batch {
     const record = charge.record && { ...charge.record, costNano };
     if (record !== null) funds.count(record);
     const held = { keyId, accountId: account.id, periodStartMs, countedAtMs, model, requestedModel, labels };
-    const item = settleItem({ holdId: id, hasProgress: true, held, atMs, record }, charge, settled);
+    const item = settleItem({ holdId: id, hasRow: true, held, atMs, record }, charge, settled);
     this.#charges.push({ item, keyNo: this.#funds.keyRow(keyId).no, accountNo, openedAtMs, late });
   }
 

@@ -305,8 +305,8 @@ export type JournalItem =
   | ({
       readonly kind: "settle";
       readonly holdId: string;
-      /** Whether a progress row may exist. The common case has none and deletes nothing. */
-      readonly hasProgress: boolean;
+      /** Whether its hold may have a row. The common case has none and deletes nothing. */
+      readonly hasRow: boolean;
       readonly charge: ChargeEntry;
     } & WrittenWithCharge);
 

@@ -114,7 +114,7 @@ function settleOf(key: KeyRecord, atMs: number, marks?: Marks): JournalItem {
   return {
     kind: "settle",
     holdId: exchangeId,
-    hasProgress: false,
+    hasRow: false,
     charge: {
       ...common,
       ...payer,

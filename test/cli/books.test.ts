@@ -19,7 +19,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
       {
         kind: "settle",
         holdId: `hold_${exchangeId}`,
-        hasProgress: false,
+        hasRow: false,
         charge: {
           keyId,
           accountId: ownAccountId(keyId),

@@ -184,7 +184,7 @@ export function exchange(
   return {
     kind: "settle",
     holdId: exchangeId,
-    hasProgress: false,
+    hasRow: false,
     charge: {
       ...shared,
       ...where,

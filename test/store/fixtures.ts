@@ -98,7 +98,7 @@ export function settleItem(
   return {
     kind: "settle",
     holdId: record.exchangeId,
-    hasProgress: false,
+    hasRow: false,
     charge,
     record,
     response: null,

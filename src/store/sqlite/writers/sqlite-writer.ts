@@ -131,7 +131,7 @@ export class SqliteWriter implements BatchWriter {
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
-    const { charge, record, response, outcomeRecord, turns = [], hasProgress, holdId, attempts = [] } = item;
+    const { charge, record, response, outcomeRecord, turns = [], hasRow, holdId, attempts = [] } = item;
     const key = this.#writtenKey(charge);
     const own = rowAttempt(item);
     const entryId = this.#entries.insert(key, charge, record, own);
@@ -140,7 +140,7 @@ export class SqliteWriter implements BatchWriter {
     this.#keySums.add(key.no, charge, record);
     this.#caps.add(key, charge);
     if (own === null) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
-    if (hasProgress) this.#statements.deleteHold.run(holdId);
+    if (hasRow) this.#statements.deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);
     for (const turn of turns) this.#turns.insert(key.no, turn);
   }
