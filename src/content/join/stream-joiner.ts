@@ -16,14 +16,14 @@ export interface StreamJoiner {
   joined(): Json;
 }
 
-/** One for each dialect of providers. */
+/** One for each dialect of providers that is part of Sluice. A dialect that is added can do without. */
 const joiners = tableOf<new () => StreamJoiner>({
   chat: ChatJoiner,
   messages: MessagesJoiner,
   responses: ResponsesJoiner,
   gemini: GeminiJoiner,
   converse: ConverseJoiner,
-} satisfies Record<ProviderDialectName, unknown>);
+} satisfies Partial<Record<ProviderDialectName, unknown>>);
 
 /** The joiner for a dialect. Events of any other format are joined by their own types. */
 export function joinerOf(format: string): StreamJoiner {
