@@ -57,8 +57,8 @@ export function restoreCommand(terminal: Terminal): Command {
             "`pg_restore` into an empty database, or with point-in-time recovery",
         );
       }
-      if (!existsSync(file)) throw new CommandError(`file ${file} does not exist`);
       const dir = dataFolder(options, terminal);
+      if (!existsSync(file)) throw new CommandError(`file ${file} does not exist`);
       const question = `This replaces everything in ${dir} with ${file}. Restore it?`;
       if (existsSync(dir) && readdirSync(dir).length > 0) await confirm(question, options, terminal);
       const { restore } = await import("../../admin/system/restore.ts");
