@@ -1,12 +1,13 @@
 import { assert, assertAmount } from "../base/assert.ts";
-import type {
-  ChargedOutcome,
-  HeldFor,
-  JournaledOutcome,
-  JournalItem,
-  PricedCharge,
-  StoredResponse,
-  UsageRecord,
+import {
+  type ChargedOutcome,
+  type HeldFor,
+  heldFor,
+  type JournaledOutcome,
+  type JournalItem,
+  type PricedCharge,
+  type StoredResponse,
+  type UsageRecord,
 } from "../store/store.ts";
 import type { SettleParts } from "./account.ts";
 
@@ -80,8 +81,7 @@ export class Hold implements HeldFor {
 
   /** The fields that its charge takes over. */
   get terms(): HeldFor {
-    const { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels } = this;
-    return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
+    return heldFor(this);
   }
 
   get state(): HoldState {

@@ -3,8 +3,8 @@ import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
   type AttemptCount,
   type AttemptTarget,
-  type HeldFor,
   type HoldProgress,
+  heldFor,
   type JournaledOutcome,
   type JournaledStore,
   type JournalItem,
@@ -62,11 +62,6 @@ function interruptedItem(hold: HoldProgress, settled: SettleParts, atMs: number)
     interruption(hold, atMs),
     settled,
   );
-}
-
-function heldFor(hold: HoldProgress): HeldFor {
-  const { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels } = hold;
-  return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
 }
 
 /** The charge of a hold whose process died: its output so far, without a usage record. */

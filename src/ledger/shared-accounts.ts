@@ -100,14 +100,12 @@ export class SharedAccounts implements Accounts {
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
-    const { keyId, exchangeId, model, requestedModel, labels, amount, isInFlight } = request;
-    const key = this.#key(keyId);
-    const held = { holdId: exchangeId, keyId, amount, model, requestedModel, labels };
-    const order = isInFlight === false ? { ...held, isInFlight } : held;
-    const verdict = await this.#order(order);
+    const { exchangeId: holdId, ...asked } = request;
+    const key = this.#key(asked.keyId);
+    const verdict = await this.#order({ holdId, ...asked });
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
-    this.#held[unitOf(key)] += amount;
+    this.#held[unitOf(key)] += asked.amount;
     const { accountId } = key;
     const parts = { ...request, accountId, openedAtMs, periodStartMs, countedAtMs };
     return new SharedHold(parts, verdict);

@@ -20,6 +20,7 @@ import {
   type OpenedHold,
   superseded,
 } from "../store/shared-batch.ts";
+import { heldFor } from "../store/store.ts";
 import { quantitiesOf } from "../store/written-rows.ts";
 import type { Account, SettleParts } from "./account.ts";
 import { BatchFunds } from "./batch-funds.ts";
@@ -137,14 +138,14 @@ class Batch {
 
   #book({ id, keyId, charge, place }: ChargedEnd, settled: SettleParts, late?: LateCharge): void {
     const { accountNo, openedAtMs, periodStartMs, countedAtMs } = place;
-    const { atMs, model, requestedModel, labels } = charge;
+    const { atMs } = charge;
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
     funds.charge(settled.charged, atMs);
     const costNano = account.terms.mode === "credit" ? (late?.paid ?? 0) + settled.charged : 0;
     const record = charge.record && { ...charge.record, costNano };
     if (record !== null) funds.count(record);
-    const held = { keyId, accountId: account.id, periodStartMs, countedAtMs, model, requestedModel, labels };
+    const held = heldFor({ ...charge, keyId, accountId: account.id, periodStartMs, countedAtMs });
     const item = settleItem({ holdId: id, hasRow: true, held, atMs, record }, charge, settled);
     this.#charges.push({ item, keyNo: this.#funds.keyRow(keyId).no, accountNo, openedAtMs, late });
   }

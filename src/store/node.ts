@@ -113,7 +113,7 @@ export interface HoldOrder {
   readonly requestedModel: string | null;
   readonly labels: string | null;
   /** False if it does not count toward the key's limit of requests in flight. */
-  readonly isInFlight?: false;
+  readonly isInFlight?: boolean;
   /** The exchange has a hold already, which this one replaces. */
   readonly replaces?: true;
 }

@@ -142,6 +142,12 @@ export interface HeldFor {
   readonly labels: string | null;
 }
 
+/** These fields alone. */
+export function heldFor(hold: HeldFor): HeldFor {
+  const { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels } = hold;
+  return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
+}
+
 /** The output of a hold so far. Recovery settles from it; a hold has no row before its first progress. */
 export interface HoldProgress extends HeldFor {
   readonly holdId: string;

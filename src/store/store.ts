@@ -55,7 +55,7 @@ export type { StoreProblem, StoreStats } from "./health.ts";
 export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
 export type * from "./provider-batch-records.ts";
 export type * from "./records.ts";
-export { emptyAccount, emptyKey } from "./records.ts";
+export { emptyAccount, emptyKey, heldFor } from "./records.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
 export type * from "./sign-in-records.ts";

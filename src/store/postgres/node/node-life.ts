@@ -1,3 +1,4 @@
+import { heldFor } from "../../records.ts";
 import type { MoneyRules } from "../../shared-batch.ts";
 import { type HoldRow, holdOf } from "../../tables/entry-table.ts";
 import { PostgresClient, type Query } from "../client.ts";
@@ -153,10 +154,9 @@ export async function deadEnds(
 
 function endOf({ accountNo, atMs, ...row }: DeadHoldRow, rules: Pick<MoneyRules, "interrupt">): HoldEnd {
   const hold = holdOf(row);
-  const { holdId: id, keyId: key, chargeSoFar, openedAtMs, periodStartMs, countedAtMs } = hold;
-  const { model, requestedModel, labels } = hold;
+  const { holdId: id, keyId: key, chargeSoFar, openedAtMs } = hold;
   if (chargeSoFar === 0) return { id, key, charge: null, response: null };
   const { response: _, turns: __, ...interruption } = rules.interrupt(hold, atMs);
-  const held = { accountNo, openedAtMs, periodStartMs, countedAtMs, model, requestedModel, labels };
-  return { id, key, charge: { ...interruption, ...held, atMs }, response: null };
+  const charge = { ...interruption, ...heldFor(hold), accountNo, openedAtMs, atMs };
+  return { id, key, charge, response: null };
 }
