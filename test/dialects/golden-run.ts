@@ -52,7 +52,7 @@ export function clientText(golden: Golden, body: JsonObject, pieces: Iterable<Ui
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // What is charged is not known here; what the provider has reported stands in for it.
-    return text + stream.failure(error, "req_1", stream.meter.partialUsage);
+    return text + stream.failure(error, "req_1", stream.found.partialUsage);
   }
 }
 

@@ -108,11 +108,11 @@ function drive(relayer: StreamRelayer, bytes: Uint8Array, random: SeededRandom):
       const next = at + 1 + random.below(random.pick([3, 50, 5000]));
       relayer.push(bytes.slice(at, next));
       at = next;
-      if (relayer.ended || relayer.meter.failure !== null) break;
+      if (relayer.ended || relayer.found.failure !== null) break;
     }
-    if (!relayer.ended && relayer.meter.failure === null) relayer.end();
-    if (relayer.meter.failure === null) relayer.terminal();
-    return relayer.meter.failure;
+    if (!relayer.ended && relayer.found.failure === null) relayer.end();
+    if (relayer.found.failure === null) relayer.terminal();
+    return relayer.found.failure;
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -135,8 +135,8 @@ function expectSound(
     expect(relayer.failure(failure, null)).toContain("error");
   }
   expect(relayer.heartbeat()).toEndWith("\n\n");
-  expect(typeof relayer.meter.takeProduced()).toBe("string");
-  for (const usage of [relayer.meter.usage, relayer.meter.partialUsage]) {
+  expect(typeof relayer.found.takeProduced()).toBe("string");
+  for (const usage of [relayer.found.usage, relayer.found.partialUsage]) {
     for (const [name, value] of Object.entries(usage ?? {})) {
       // In addition to token counts, usage has flags: one side may be doubtful, or the counts up to date.
       const isSane = /^is\w+(?:Doubtful|ToDate)$/.test(name)

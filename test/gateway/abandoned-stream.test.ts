@@ -60,7 +60,7 @@ async function silence(): Promise<void> {
 
 test("what has been received already is read, whatever it is", async () => {
   const stream = left([role, one], [two, three, finish, usage, done]);
-  expect((await readOn(stream)).meter.usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
+  expect((await readOn(stream)).found.usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
   expect(stream.isLeft()).toBe(true);
 });
 
@@ -70,7 +70,7 @@ test("behind the finish the usage is waited for", async () => {
   await silence();
   expect(stream.isLeft()).toBe(false);
   stream.receive(usage);
-  expect((await reading).meter.usage).toMatchObject({ outputTokens: 10 });
+  expect((await reading).found.usage).toMatchObject({ outputTokens: 10 });
   expect(stream.isLeft()).toBe(true);
 });
 
@@ -102,7 +102,7 @@ test("a text that is silent is left soon, and one that was the last is not", asy
   expect(last.isLeft()).toBe(false);
   last.receive(usage);
   await reading;
-  expect(last.relayer.meter.usage).toMatchObject({ outputTokens: 10 });
+  expect(last.relayer.found.usage).toMatchObject({ outputTokens: 10 });
 });
 
 test("what does not end the stream does not prolong the two seconds", async () => {
@@ -145,5 +145,5 @@ test("what is no text does not show that a text goes on", async () => {
   stream.receive(usage);
   await reading;
   stream.stream.leave();
-  expect(stream.relayer.meter.usage).toMatchObject({ outputTokens: 10 });
+  expect(stream.relayer.found.usage).toMatchObject({ outputTokens: 10 });
 });

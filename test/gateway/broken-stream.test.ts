@@ -61,9 +61,9 @@ describe("a stream that fails in the same chunk as the content before it", () =>
         const leaving = Buffer.from(relayer.push(Buffer.from(content + failures[provider]))).toString();
         expect(leaving).toContain("canal");
         expect(leaving).not.toContain("it broke");
-        expect(relayer.meter.failure?.code).toBe("upstream_error");
+        expect(relayer.found.failure?.code).toBe("upstream_error");
         expect(relayer.ended).toBe(false);
-        expect(relayer.meter.started).toBe(true);
+        expect(relayer.found.started).toBe(true);
         if (client === "responses")
           expect(relayer.failure(failed, null)).toContain(
             `"sequence_number":${leaving.split("\n\n").length - 1}`,

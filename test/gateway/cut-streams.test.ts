@@ -40,8 +40,8 @@ function relayerFor(client: Client): TranslatedRelayer {
 function relayed(client: Client, bytes: Uint8Array) {
   const relayer = relayerFor(client);
   let text = relayer.push(bytes);
-  if (relayer.meter.failure === null) text += relayer.end();
-  const isComplete = relayer.meter.failure === null;
+  if (relayer.found.failure === null) text += relayer.end();
+  const isComplete = relayer.found.failure === null;
   if (isComplete) text += relayer.terminal();
   return { text: text.replace(/"completed_at":\d+/, '"completed_at":1'), isComplete, relayer };
 }
@@ -54,8 +54,8 @@ function relayedInFull(client: Client, bytes: Uint8Array) {
   text += relayer.end() + relayer.terminal();
   return {
     text: text.replace(/"completed_at":\d+/, '"completed_at":1'),
-    usage: relayer.meter.usage,
-    said: relayer.meter.takeProduced(),
+    usage: relayer.found.usage,
+    said: relayer.found.takeProduced(),
   };
 }
 
@@ -67,7 +67,7 @@ describe("frames that differ in their text and their figures (G53)", () => {
           const { text: written, relayer } = relayed(client, Buffer.from(text));
           const inFull = relayedInFull(client, Buffer.from(text));
           expect(
-            { text: written, usage: relayer.meter.usage, said: relayer.meter.takeProduced() },
+            { text: written, usage: relayer.found.usage, said: relayer.found.takeProduced() },
             name,
           ).toEqual(inFull);
         }
@@ -82,7 +82,7 @@ describe("frames that differ in their text and their figures (G53)", () => {
         const { candidatesTokenCount: said = 0, thoughtsTokenCount: thought = 0 } = JSON.parse(
           frames[count - 1]?.slice(6) ?? "",
         ).usageMetadata;
-        expect(relayer.meter.partialUsage).toMatchObject({ outputTokens: said + thought, isUpToDate: true });
+        expect(relayer.found.partialUsage).toMatchObject({ outputTokens: said + thought, isUpToDate: true });
       }
     });
   }
@@ -100,25 +100,25 @@ describe("chunks that leave out the figure of the candidates, as those before th
         const relayer = relayerFor(client);
         for (const text of ["It rains", " and rains", " and rains"]) {
           relayer.push(Buffer.from(chunk({ text }, usage)));
-          expect(relayer.meter.partialUsage).toMatchObject({ isOutputDoubtful: true });
+          expect(relayer.found.partialUsage).toMatchObject({ isOutputDoubtful: true });
         }
         relayer.push(Buffer.from(chunk({ text: "." }, usage, "STOP")));
         relayer.end();
-        expect(relayer.meter.usage).toMatchObject({ isOutputDoubtful: true });
+        expect(relayer.found.usage).toMatchObject({ isOutputDoubtful: true });
       }
     });
 
     test(`are believed for a ${client} client as far as they report what was written`, () => {
       const relayer = relayerFor(client);
       relayer.push(Buffer.from(chunk({ text: "Hm", thought: true }, prompt)));
-      expect(relayer.meter.partialUsage).toMatchObject({ isOutputDoubtful: true });
+      expect(relayer.found.partialUsage).toMatchObject({ isOutputDoubtful: true });
       relayer.push(Buffer.from(chunk({ text: "Rain?", thought: true }, thought)));
-      expect(relayer.meter.partialUsage).toMatchObject({ outputTokens: 5, isUpToDate: true });
-      expect(relayer.meter.partialUsage).not.toHaveProperty("isOutputDoubtful");
+      expect(relayer.found.partialUsage).toMatchObject({ outputTokens: 5, isUpToDate: true });
+      expect(relayer.found.partialUsage).not.toHaveProperty("isOutputDoubtful");
       relayer.push(Buffer.from(chunk({ text: "It rains." }, { ...thought, totalTokenCount: 28 }, "STOP")));
       relayer.end();
-      expect(relayer.meter.usage).toMatchObject({ inputTokens: 20, outputTokens: 8 });
-      expect(relayer.meter.usage).not.toHaveProperty("isOutputDoubtful");
+      expect(relayer.found.usage).toMatchObject({ inputTokens: 20, outputTokens: 8 });
+      expect(relayer.found.usage).not.toHaveProperty("isOutputDoubtful");
     });
   }
 });
@@ -140,7 +140,7 @@ describe("a stream of Gemini that is cut off at any byte (T01, G56)", () => {
             expect(text, `${name} at ${cut}`).toBe(whole.text);
           } else {
             expect(whole.text.startsWith(text), `${name} at ${cut}`).toBe(true);
-            expect(relayer.meter.failure?.code).toBe("upstream_error");
+            expect(relayer.found.failure?.code).toBe("upstream_error");
             expect(relayer.ended).toBe(false);
           }
         }

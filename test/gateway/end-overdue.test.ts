@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
 import { noUsage } from "../../src/base/usage/usage.ts";
-import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
+import { StreamFindings } from "../../src/dialects/provider-response/stream-findings.ts";
 import { isEndOverdue } from "../../src/gateway/response/pending-response.ts";
 
 /** A provider that has written everything. */
 const complete = relayer({ hasUsage: true });
 
 function relayer({ isStarted = true, hasUsage = false, isComplete = true }) {
-  const meter = new StreamMeter();
-  if (isStarted) meter.add([{ type: "written", text: "Hi", encryptedChars: 0 }]);
-  if (hasUsage) meter.add([{ type: "usage", usage: noUsage }]);
-  return { meter, isComplete };
+  const found = new StreamFindings();
+  if (isStarted) found.add([{ type: "written", text: "Hi", encryptedChars: 0 }]);
+  if (hasUsage) found.add([{ type: "usage", usage: noUsage }]);
+  return { found, isComplete };
 }
 
 test("the end is overdue after a second if the usage has come, and after five without", () => {

@@ -218,7 +218,7 @@ describe("large events that pass through leave as they came,", () => {
         const { out, large, relayer } = passed(bytes, () => 1 + random.below(most));
         expect(out === bytes.toString(), `seed ${seed}`).toBe(true);
         expect(large, `seed ${seed}`).toBe(3);
-        expect(relayer.meter.usage).toMatchObject({ outputTokens: 20 });
+        expect(relayer.found.usage).toMatchObject({ outputTokens: 20 });
       }
     }
   });
@@ -227,14 +227,14 @@ describe("large events that pass through leave as they came,", () => {
     const bytes = Buffer.from(
       [chunk("a"), usage, chunk(longText), chunk("", "stop"), "data: [DONE]\n\n"].join(""),
     );
-    expect(passed(bytes, () => bytes.length).relayer.meter.usage).toMatchObject({ isOutputDoubtful: true });
+    expect(passed(bytes, () => bytes.length).relayer.found.usage).toMatchObject({ isOutputDoubtful: true });
   });
 
   test("the last one also without its blank line", () => {
     const said = chunk("a") + chunk(longText, "stop").trimEnd();
     const { out, relayer } = passed(Buffer.from(said), () => 100_000);
     expect(out === `${said}\n\ndata: [DONE]\n\n`).toBe(true);
-    expect(relayer.meter.failure).toBeNull();
+    expect(relayer.found.failure).toBeNull();
   });
 
   test("but half a one does not leave", () => {

@@ -54,7 +54,7 @@ test("whatever the bytes are, dropped events are cut out and nothing leaves from
     // A comment or a blank line in front of an event may count as a part of it or not: it says nothing.
     expect(dataIn(textOf(leaving))).toEqual(dataIn(expected.join("")));
     expect(dataIn(textOf(held))).toEqual(dataIn(last.join("")));
-    expect(relayer.meter.takeProduced()).toBe(counted.map(({ text }) => textIn(text)).join(""));
+    expect(relayer.found.takeProduced()).toBe(counted.map(({ text }) => textIn(text)).join(""));
   }
 });
 
@@ -83,8 +83,8 @@ test("each event is parsed once, as it passes", () => {
   const parse = spyOn(JSON, "parse");
   try {
     for (const text of ["a", "b"]) relayer.push(Buffer.from(`data: {"text":"${text}"}\n\n`.repeat(2)));
-    expect(relayer.meter.takeProduced()).toBe("aabb");
-    expect(relayer.meter.hasEndedText).toBe(false);
+    expect(relayer.found.takeProduced()).toBe("aabb");
+    expect(relayer.found.hasEndedText).toBe(false);
     expect(parse).toHaveBeenCalledTimes(4);
   } finally {
     parse.mockRestore();

@@ -92,20 +92,20 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
   test("reads the provider's usage in passing, wherever it is cut", () => {
     const whole = relayer(dialect);
     pass(whole, [bytes]);
-    expect(whole.meter.usage).not.toBeNull();
+    expect(whole.found.usage).not.toBeNull();
     for (let place = 1; place < bytes.length; place += 5) {
       const cut = relayer(dialect);
       pass(cut, cutAt(bytes, [place]));
-      expect(cut.meter.usage).toEqual(whole.meter.usage);
+      expect(cut.found.usage).toEqual(whole.found.usage);
     }
   });
 
   test("knows what was produced", () => {
     const whole = relayer(dialect);
     pass(whole, [bytes]);
-    expect(whole.meter.started).toBe(true);
-    expect(whole.meter.takeProduced().length).toBeGreaterThan(0);
-    expect(whole.meter.takeProduced()).toBe("");
+    expect(whole.found.started).toBe(true);
+    expect(whole.found.takeProduced().length).toBeGreaterThan(0);
+    expect(whole.found.takeProduced()).toBe("");
   });
 
   test("fails when it breaks off before its end", () => {
@@ -113,9 +113,9 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
     const first = text.slice(0, text.search(/\r?\n\r?\n/) + 4);
     const broken = relayer(dialect);
     broken.push(new TextEncoder().encode(first));
-    expect(broken.meter.failure).toBeNull();
+    expect(broken.found.failure).toBeNull();
     broken.end();
-    expect(broken.meter.failure).toBeInstanceOf(GatewayError);
+    expect(broken.found.failure).toBeInstanceOf(GatewayError);
     expect(broken.ended).toBe(false);
   });
 });
@@ -133,7 +133,7 @@ describe("the usage chunk of a chat stream", () => {
         for (const places of [[place], [place, Math.min(place + 2, bytes.length)]]) {
           const hiding = relayer("chat", true);
           expect(pass(hiding, cutAt(bytes, places)).text).toBe(visible);
-          expect(hiding.meter.usage).not.toBeNull();
+          expect(hiding.found.usage).not.toBeNull();
         }
       }
     },
@@ -171,7 +171,7 @@ describe("a chat stream", () => {
     for (const text of [chunk('""'), chunk('""') + chunk('""'), other + chunk('"stop"')]) {
       const through = relayer("chat");
       expect(pass(through, [Buffer.from(text)]).text).not.toContain("[DONE]");
-      expect(through.meter.failure?.code).toBe("upstream_error");
+      expect(through.found.failure?.code).toBe("upstream_error");
     }
     const unnumbered = chunk(null).replace('"index":0,', "");
     expect(pass(relayer("chat"), [Buffer.from(unnumbered + chunk('"stop"'))]).text).toContain("[DONE]");
@@ -189,7 +189,7 @@ describe("a chat stream", () => {
     through.push(Buffer.from(chunk(null)));
     const failing = Buffer.from(`data: {"error":{"message":"boom","type":"server_error"}}\n\n`);
     through.push(failing);
-    expect(through.meter.failure?.message).toBe("boom");
+    expect(through.found.failure?.message).toBe("boom");
     const failure = through.failure(new GatewayError("upstream_error", "boom"), null);
     expect(failure).toStartWith('data: {"error":');
     expect(failure).not.toContain("[DONE]");
@@ -207,7 +207,7 @@ describe("a stream that breaks off with figures of its usage", () => {
     const through = relayer(dialect);
     through.push(Buffer.from(text));
     if (isEnd) through.end();
-    return { final: through.meter.usage, soFar: through.meter.partialUsage };
+    return { final: through.found.usage, soFar: through.found.partialUsage };
   };
 
   test("is charged by those that came with its finish, however it breaks off", () => {
@@ -227,10 +227,10 @@ describe("a stream that breaks off with figures of its usage", () => {
   test("is charged by them even if nothing was shown", () => {
     const through = relayer("messages");
     through.push(Buffer.from(start));
-    expect(through.meter.started).toBe(false);
+    expect(through.found.started).toBe(false);
     through.push(Buffer.from(delta("end_turn", 700)));
-    expect(through.meter.started).toBe(true);
-    expect(through.meter.usage).toMatchObject({ inputTokens: 9, outputTokens: 700 });
+    expect(through.found.started).toBe(true);
+    expect(through.found.usage).toMatchObject({ inputTokens: 9, outputTokens: 700 });
   });
 
   test("is not, as long as they are about a part of the answer: some servers report 0 until its end", () => {
@@ -279,7 +279,7 @@ test("a responses stream that reports its failure is told in the provider's own 
     const through = relayer("responses");
     through.push(Buffer.from(events.slice(0, 3).join("")));
     through.push(Buffer.from(failed(error)));
-    return through.meter.failure;
+    return through.found.failure;
   };
   expect(brokenBy({ code: "server_error", message: "boom" })).toMatchObject({ message: "boom" });
   expect(brokenBy({ code: "context_length_exceeded", message: "too long" })).toMatchObject({
@@ -302,7 +302,7 @@ describe("a stream whose last event lacks its blank line", () => {
     const whole = fixture(name).trimEnd();
     const through = relayer(dialect);
     const { text, beforeEnd } = pass(through, [Buffer.from(whole)]);
-    expect(through.meter.failure).toBeNull();
+    expect(through.found.failure).toBeNull();
     expect(through.ended).toBe(true);
     expect(text).toBe(whole);
     expect(beforeEnd).not.toMatch(ends[dialect]);
@@ -313,7 +313,7 @@ describe("a stream whose last event lacks its blank line", () => {
     const { text } = pass(through, [Buffer.from(failure)]);
     expect(text).toBe("");
     expect(through.ended).toBe(false);
-    expect(through.meter.failure?.message).toContain("out of luck");
+    expect(through.found.failure?.message).toContain("out of luck");
   });
 });
 
@@ -343,13 +343,13 @@ describe("what comes behind a large event", () => {
     const failed = response("response.failed", { error: { code: "server_error", message: "no" } });
     const { through, leaving } = resumed(failed);
     expect(leaving).toBe("");
-    expect(through.meter.failure).not.toBeNull();
+    expect(through.found.failure).not.toBeNull();
   });
 
   test("leaves at once if the stream goes on", () => {
     const event = response("response.in_progress", {});
     const { through, leaving } = resumed(event);
     expect(leaving === event + behind).toBe(true);
-    expect([through.ended, through.meter.failure]).toEqual([false, null]);
+    expect([through.ended, through.found.failure]).toEqual([false, null]);
   });
 });

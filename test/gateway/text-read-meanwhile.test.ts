@@ -105,20 +105,20 @@ function run(dialect: BodyDialectName, hideUsage: boolean, pieces: readonly Buff
   let produced = "";
   for (const piece of pieces) {
     out.push(Buffer.from(relayer.push(Buffer.from(piece))));
-    if (relayer.meter.failure !== null) break;
-    if (asks()) produced += relayer.meter.takeProduced();
+    if (relayer.found.failure !== null) break;
+    if (asks()) produced += relayer.found.takeProduced();
   }
   out.push(Buffer.from(relayer.end()));
-  produced += relayer.meter.takeProduced();
+  produced += relayer.found.takeProduced();
   return {
     left: Buffer.concat(out).toString(),
     terminal: Buffer.from(relayer.terminal()).toString(),
-    brokenBy: relayer.meter.failure?.message ?? null,
+    brokenBy: relayer.found.failure?.message ?? null,
     failure: relayer.failure(new GatewayError("upstream_error", "It broke off."), null),
     produced,
-    started: relayer.meter.started,
-    usage: relayer.meter.usage,
-    partialUsage: relayer.meter.partialUsage,
+    started: relayer.found.started,
+    usage: relayer.found.usage,
+    partialUsage: relayer.found.partialUsage,
   };
 }
 

@@ -36,23 +36,23 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     text += translator.failure(error, "req_1", null);
-    translator.meter.fail(error);
+    translator.found.fail(error);
   }
-  const { partialUsage: usage, started } = translator.meter;
-  return { text, produced: translator.meter.takeProduced(), started, usage };
+  const { partialUsage: usage, started } = translator.found;
+  return { text, produced: translator.found.takeProduced(), started, usage };
 }
 
 function inTransit(translator: StreamTranslator, pieces: Iterable<Uint8Array>): Outcome {
   const relayer = new TranslatedRelayer(translator, "req_1");
   let text = "";
-  for (const piece of pieces) if (relayer.meter.failure === null) text += relayer.push(piece);
-  if (relayer.meter.failure === null && !relayer.ended) text += relayer.end();
-  text += relayer.meter.failure === null ? relayer.terminal() : relayer.failure(relayer.meter.failure, null);
+  for (const piece of pieces) if (relayer.found.failure === null) text += relayer.push(piece);
+  if (relayer.found.failure === null && !relayer.ended) text += relayer.end();
+  text += relayer.found.failure === null ? relayer.terminal() : relayer.failure(relayer.found.failure, null);
   return {
     text,
-    produced: relayer.meter.takeProduced(),
-    started: relayer.meter.started,
-    usage: relayer.meter.partialUsage,
+    produced: relayer.found.takeProduced(),
+    started: relayer.found.started,
+    usage: relayer.found.partialUsage,
   };
 }
 
@@ -159,7 +159,7 @@ test("a client is shown the most output that has been reported", () => {
     ending["messages -> chat"];
   const relayer = new TranslatedRelayer(translationOf(golden, requestOf(golden)).stream(), "req_1");
   relayer.push(bytesOf(stream));
-  expect(relayer.meter.usage?.outputTokens).toBe(13);
+  expect(relayer.found.usage?.outputTokens).toBe(13);
   expect(relayer.terminal()).toContain('"output_tokens":13');
 });
 
@@ -175,14 +175,14 @@ test("text that waits to be counted does not keep the provider's events alive", 
   for (const relayer of relayers) {
     for (let count = 0; count < 4000; count += 1) {
       relayer.push(frame);
-      if (relayer.meter.producedChars <= count) throw new Error("a word was lost");
+      if (relayer.found.producedChars <= count) throw new Error("a word was lost");
     }
   }
   Bun.gc(true);
   const perStream = (heapStats().heapSize - before) / relayers.length;
   // 16,000 characters; the events that they were cut out of are 480,000.
   expect(perStream).toBeLessThan(100_000);
-  expect(relayers[0]?.meter.takeProduced().length).toBe(16_000);
+  expect(relayers[0]?.found.takeProduced().length).toBe(16_000);
 });
 
 /** Strings as JSON may have them, and as it may not. */

@@ -1,5 +1,5 @@
 import type { IrEvent } from "../../src/dialects/ir/ir.ts";
-import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
+import { StreamFindings } from "../../src/dialects/provider-response/stream-findings.ts";
 import {
   passAnswer,
   type ReadEvent,
@@ -21,10 +21,10 @@ export function* readAll(
 }
 
 /** What is known of a stream after these events, as if the rest were still to come. */
-export function meterAfter(reader: StreamReader, events: string): StreamMeter {
-  const meter = new StreamMeter();
-  for (const read of readAll(reader, [Buffer.from(events)], false)) meter.add(read);
-  return meter;
+export function foundAfter(reader: StreamReader, events: string): StreamFindings {
+  const found = new StreamFindings();
+  for (const read of readAll(reader, [Buffer.from(events)], false)) found.add(read);
+  return found;
 }
 
 /** The answer in a stream that is whole. Throws what is wrong with it. */

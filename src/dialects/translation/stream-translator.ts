@@ -7,7 +7,7 @@ import { malformedResponse } from "../errors/failure.ts";
 import { BlockOrder } from "../ir/blocks.ts";
 import type { IrBlockHead, IrEvent, IrFinish } from "../ir/ir.ts";
 import { producedBy } from "../provider-response/produced.ts";
-import { StreamMeter } from "../provider-response/stream-meter.ts";
+import { StreamFindings } from "../provider-response/stream-findings.ts";
 import type { ReadEvent, StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import { InputUnwrapper } from "../tools/custom-input.ts";
@@ -112,7 +112,7 @@ export interface TranslationContext {
  * the frames that end the client's stream: the caller settles first and then takes them from `terminal`.
  */
 export class StreamTranslator {
-  readonly meter = new StreamMeter();
+  readonly found = new StreamFindings();
   readonly #target: Target;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
@@ -152,7 +152,7 @@ export class StreamTranslator {
 
   /** True once the provider's stream has ended properly. */
   get ended(): boolean {
-    return this.meter.ended;
+    return this.found.ended;
   }
 
   /**
@@ -160,7 +160,7 @@ export class StreamTranslator {
    * the end.
    */
   get isComplete(): boolean {
-    return this.meter.isComplete && this.#reader.missingEnd !== null;
+    return this.found.isComplete && this.#reader.missingEnd !== null;
   }
 
   /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
@@ -184,7 +184,7 @@ export class StreamTranslator {
   }
 
   #translate(events: readonly ReadEvent[]): string {
-    this.meter.addTranslated(events, this.#restore);
+    this.found.addTranslated(events, this.#restore);
     return this.#take();
   }
 

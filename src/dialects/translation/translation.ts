@@ -6,7 +6,7 @@ import { FailedResponse, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { producedBy } from "../provider-response/produced.ts";
-import { StreamMeter } from "../provider-response/stream-meter.ts";
+import { StreamFindings } from "../provider-response/stream-findings.ts";
 import type { ReadEvent, StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ClientTool } from "../tools/names.ts";
@@ -79,7 +79,7 @@ function writeWhole(call: WriterContext, response: IrResponse, produced: string)
 }
 
 class ResponseCollector {
-  readonly meter = new StreamMeter();
+  readonly found = new StreamFindings();
   readonly #context: TranslationContext;
   readonly #collector = new EventCollector();
   readonly #restorer: EventRestorer;
@@ -98,19 +98,19 @@ class ResponseCollector {
 
   /** True once the provider's stream has ended properly. Later events are ignored. */
   get ended(): boolean {
-    return this.meter.ended;
+    return this.found.ended;
   }
 
   /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the response is incomplete. */
   end(): TranslatedResponse {
     this.#collect(this.#reader.end());
-    const whole = writeWhole(this.#context.call, this.#collector.response(), this.meter.takeProduced());
-    return { ...whole, usage: this.meter.usage };
+    const whole = writeWhole(this.#context.call, this.#collector.response(), this.found.takeProduced());
+    return { ...whole, usage: this.found.usage };
   }
 
   #collect(events: readonly ReadEvent[]): void {
     try {
-      this.meter.addTranslated(events, (event) => this.#restorer.push(event));
+      this.found.addTranslated(events, (event) => this.#restorer.push(event));
     } catch (error) {
       throw this.#billed(error);
     }
@@ -118,7 +118,7 @@ class ResponseCollector {
 
   /** Output that was reported is paid for, although the client sees none of it. */
   #billed(error: unknown): unknown {
-    const { partialUsage, reportedOutput } = this.meter;
+    const { partialUsage, reportedOutput } = this.found;
     const failure = failedAfter({ partialUsage, reportedOutput, started: false }, error);
     if (!(failure instanceof GatewayError) || isBilled(failure) || reportedOutput === 0) return failure;
     return new FailedResponse(failure, partialUsage, nothingReported);

@@ -13,13 +13,13 @@ const minSilenceMs = 25;
 const nothing = new Uint8Array(0);
 
 /** Whether the provider has reported the response's usage. */
-function isUsageKnown({ meter }: StreamRelayer): boolean {
-  return meter.usage !== null || meter.partialUsage?.isUpToDate === true;
+function isUsageKnown({ found }: StreamRelayer): boolean {
+  return found.usage !== null || found.partialUsage?.isUpToDate === true;
 }
 
 /** Whether the model may have reasoned without showing it: then the usage is worth waiting for. */
-function mayReason({ deployment }: OpenedCall, { meter }: StreamRelayer): boolean {
-  if (meter.encryptedChars > 0 || (meter.partialUsage?.reasoningTokens ?? 0) > 0) return true;
+function mayReason({ deployment }: OpenedCall, { found }: StreamRelayer): boolean {
+  if (found.encryptedChars > 0 || (found.partialUsage?.reasoningTokens ?? 0) > 0) return true;
   const [dialect] = deployment.dialects;
   return dialect !== undefined && reasons(targetOf(deployment, dialect));
 }
@@ -33,8 +33,8 @@ export function silenceMsOf(opened: OpenedCall, relayer: StreamRelayer, longestG
 }
 
 /** Amount of content that was produced so far. */
-function contentOf({ meter }: StreamRelayer): number {
-  return meter.producedChars + meter.encryptedChars;
+function contentOf({ found }: StreamRelayer): number {
+  return found.producedChars + found.encryptedChars;
 }
 
 export interface AbandonedStreamActions {
@@ -111,7 +111,7 @@ export class AbandonedStream {
       if (this.#isOver) return;
       if (chunk.length > 0) await this.#push(chunk, isLate);
       if (relayer.ended) break;
-      if (relayer.meter.failure !== null || this.#hasAll()) return;
+      if (relayer.found.failure !== null || this.#hasAll()) return;
       const next = this.#opened.read();
       isLate = next instanceof Promise;
       if (isLate && !this.#options.runsToEnd) this.#leaveOrWait();
@@ -131,14 +131,14 @@ export class AbandonedStream {
   }
 
   #hasAll(): boolean {
-    return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.meter.hasEndedText);
+    return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.found.hasEndedText);
   }
 
   /** Called when nothing more has been received. */
   #leaveOrWait(): void {
     const relayer = this.#relayer;
     if (!hasCharge(relayer) || this.#hasAll()) this.leave();
-    else if (relayer.meter.hasEndedText) this.#leaveAfter(restMs);
+    else if (relayer.found.hasEndedText) this.#leaveAfter(restMs);
     else if (this.#hasGoneOn) this.leave();
     else this.#leaveAfter(this.#options.silenceMs);
   }

@@ -1,5 +1,5 @@
 import { noUsage } from "../../base/usage/usage.ts";
-import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import { StreamFindings } from "../../dialects/provider-response/stream-findings.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import type { StreamRelayer } from "./pending-response.ts";
 
@@ -8,7 +8,7 @@ const nothing = new Uint8Array(0);
 /** Forwards bytes that are not events, such as audio. The last byte waits for the charge, which does not depend on it. */
 export class BytesRelayer implements StreamRelayer {
   readonly isRaw = true;
-  readonly meter = new StreamMeter();
+  readonly found = new StreamFindings();
   readonly isCollecting = false;
   readonly largeEvent = null;
   readonly isComplete = false;
@@ -16,7 +16,7 @@ export class BytesRelayer implements StreamRelayer {
 
   push(chunk: Uint8Array): Piece {
     if (chunk.length === 0) return nothing;
-    this.meter.addUncounted();
+    this.found.addUncounted();
     const leaving = Buffer.concat([this.#last, chunk.subarray(0, -1)]);
     this.#last = Uint8Array.from(chunk.subarray(-1));
     return leaving;
@@ -24,12 +24,12 @@ export class BytesRelayer implements StreamRelayer {
 
   /** Tokens are none of its units. */
   end(): Piece {
-    this.meter.add([{ type: "cost", usage: noUsage, extras: {}, isFinal: true }, { type: "end" }]);
+    this.found.add([{ type: "cost", usage: noUsage, extras: {}, isFinal: true }, { type: "end" }]);
     return nothing;
   }
 
   get ended(): boolean {
-    return this.meter.ended;
+    return this.found.ended;
   }
 
   terminal(): Piece {

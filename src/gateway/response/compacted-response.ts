@@ -13,7 +13,7 @@ import {
 import { writeUsage } from "../../dialects/openai-responses/client/envelope-out.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import type { StreamFindings } from "../../dialects/provider-response/stream-findings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
@@ -77,7 +77,7 @@ function written(
  * for the summary's own stream.
  */
 export class CompactionRelayer implements StreamRelayer {
-  readonly meter: StreamMeter;
+  readonly found: StreamFindings;
   readonly #summary: StreamRelayer;
   readonly #compaction: Compaction;
   readonly #stream: CompactionStream;
@@ -88,7 +88,7 @@ export class CompactionRelayer implements StreamRelayer {
   #shown: Usage | null = null;
 
   constructor(compaction: Compaction, summary: StreamRelayer, requestId: string) {
-    this.meter = summary.meter;
+    this.found = summary.found;
     this.#summary = summary;
     this.#compaction = compaction;
     this.#stream = new CompactionStream(compaction.context);
@@ -112,7 +112,7 @@ export class CompactionRelayer implements StreamRelayer {
 
   #begin(): string {
     if (this.#summary.ended && !this.#isRead) this.#read();
-    if (this.#begun || this.meter.failure !== null) return "";
+    if (this.#begun || this.found.failure !== null) return "";
     this.#begun = true;
     return this.#stream.begin();
   }
@@ -123,7 +123,7 @@ export class CompactionRelayer implements StreamRelayer {
       this.#made = compactedBy(this.#compaction, this.#summary.terminal(), this.#summary.streamed);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.meter.fail(new FailedResponse(error, this.meter.usage, this.meter.extras ?? nothingReported));
+      this.found.fail(new FailedResponse(error, this.found.usage, this.found.extras ?? nothingReported));
     }
   }
 

@@ -4,7 +4,7 @@ import type { Usage } from "../../base/usage/usage.ts";
 import type { ClientDialect } from "../../dialects/contract/client-dialect.ts";
 import { cutShort } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import { StreamFindings } from "../../dialects/provider-response/stream-findings.ts";
 import type { EndedIds, ReadEvent, StreamReader } from "../../dialects/provider-response/stream-reader.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { isDoneMark, largeEventBytes, type ParsedEvent } from "../../dialects/sse/event.ts";
@@ -40,7 +40,7 @@ interface LargeEvent {
 
 /** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
 export class PassthroughRelayer implements StreamRelayer {
-  readonly meter = new StreamMeter();
+  readonly found = new StreamFindings();
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
   readonly #reader: StreamReader;
@@ -66,15 +66,15 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   end(): Piece {
-    if (this.ended || this.meter.failure !== null) return nothing;
+    if (this.ended || this.found.failure !== null) return nothing;
     this.#isOver = true;
     this.#decoder.feedRest();
     const leaving = this.#relay(this.#decoder.bytes, 0);
-    if (this.#large !== null || this.ended || this.meter.failure !== null) return leaving;
+    if (this.#large !== null || this.ended || this.found.failure !== null) return leaving;
     const { missingEnd } = this.#reader;
     const last = missingEnd !== null || this.#tail !== null ? this.#reader.end() : [];
-    this.meter.add(last);
-    if (!this.meter.ended) this.meter.fail(last.find(isUnreadable)?.error ?? cutShort());
+    this.found.add(last);
+    if (!this.found.ended) this.found.fail(last.find(isUnreadable)?.error ?? cutShort());
     else this.#terminal = this.#tail === null ? missingEnd : joined(this.#tail);
     return leaving;
   }
@@ -119,7 +119,7 @@ export class PassthroughRelayer implements StreamRelayer {
         terminalFrom = pieces.length;
       }
       if (action !== "stop") continue;
-      if (this.meter.failure === null) this.#large = { frame, bytes };
+      if (this.found.failure === null) this.#large = { frame, bytes };
       keepUpTo(frameStart, bytes.length);
       break;
     }
@@ -133,15 +133,15 @@ export class PassthroughRelayer implements StreamRelayer {
 
   #actionFor(frame: SseFrame): EventAction {
     // Content there would not be charged.
-    if (this.meter.ended) return isDoneMark(frame.data) ? "forward" : "drop";
+    if (this.found.ended) return isDoneMark(frame.data) ? "forward" : "drop";
     if (frame.data.length >= largeEventBytes && frame.parsed === undefined) return "stop";
     const events = this.#reader.read(frame);
     // Half of an event is useless to clients, and what follows would become part of it.
     if (this.#isOver && events.some(isNoJson)) return "drop";
-    this.meter.add(events);
+    this.found.add(events);
     this.streamed?.add(frame.data);
-    if (this.meter.failure !== null) return "stop";
-    if (this.meter.ended) return "hold";
+    if (this.found.failure !== null) return "stop";
+    if (this.found.ended) return "hold";
     if (this.#reader.endsWithBody && (this.#tail !== null || events.some(isLastText))) {
       this.#tail ??= [];
       return "tail";
@@ -154,11 +154,11 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   get issued(): readonly string[] {
-    return this.meter.issued;
+    return this.found.issued;
   }
 
   get endedIds(): EndedIds | null {
-    return this.meter.endedIds;
+    return this.found.endedIds;
   }
 
   get ended(): boolean {
@@ -166,7 +166,7 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   get isComplete(): boolean {
-    return this.meter.isComplete && this.#reader.missingEnd !== null;
+    return this.found.isComplete && this.#reader.missingEnd !== null;
   }
 
   /** The provider's bytes stay unchanged. */
@@ -183,7 +183,7 @@ export class PassthroughRelayer implements StreamRelayer {
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
       createdAtSeconds: this.#call.atSeconds,
-      hasBegun: this.meter.hasBegun,
+      hasBegun: this.found.hasBegun,
       usage: charged,
     });
   }

@@ -5,7 +5,7 @@ import type { InputEstimate } from "../../catalog/estimate.ts";
 import { backgroundFields } from "../../dialects/openai-responses/client/background.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { continuedFields, withMembers } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import type { StreamFindings } from "../../dialects/provider-response/stream-findings.ts";
 import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
@@ -106,8 +106,8 @@ export interface StreamRelayer {
    * The state of the provider's stream. A failure is stored there and not thrown, because everything before it, even in
    * the same chunk, is delivered and charged.
    */
-  readonly meter: StreamMeter;
-  /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and the meter's failure afterwards. */
+  readonly found: StreamFindings;
+  /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `found.failure` afterwards. */
   push(chunk: Uint8Array): Piece;
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then the failure. */
   end(): Piece;
@@ -142,8 +142,8 @@ export interface StreamRelayer {
   heartbeat(): string;
 }
 
-export function factsOf({ meter, issued = [], streamed, endedIds }: StreamRelayer): ResponseFacts {
-  return { issued, usage: meter.usage, extras: meter.extras, streamed, endedIds };
+export function factsOf({ found, issued = [], streamed, endedIds }: StreamRelayer): ResponseFacts {
+  return { issued, usage: found.usage, extras: found.extras, streamed, endedIds };
 }
 
 /** How long a complete response can wait for its end of stream; longer while usage may still follow. */
@@ -152,9 +152,9 @@ const overdueWithoutUsageMs = 5000;
 
 /** Whether a provider has gone silent after a complete response. Some servers never close the stream. */
 export function isEndOverdue(
-  { meter, isComplete }: Pick<StreamRelayer, "meter" | "isComplete">,
+  { found, isComplete }: Pick<StreamRelayer, "found" | "isComplete">,
   silenceMs: number,
 ): boolean {
-  if (silenceMs < (meter.partialUsage === null ? overdueWithoutUsageMs : overdueMs)) return false;
-  return meter.started && isComplete;
+  if (silenceMs < (found.partialUsage === null ? overdueWithoutUsageMs : overdueMs)) return false;
+  return found.started && isComplete;
 }

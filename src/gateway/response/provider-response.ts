@@ -103,5 +103,5 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
     await read(decoder.push(chunk));
   }
   await read(decoder.end());
-  return translated(collector.end(), collector.meter.extras);
+  return translated(collector.end(), collector.found.extras);
 }

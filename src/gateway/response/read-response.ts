@@ -80,10 +80,10 @@ function writtenAsStream(
   const begin = translator.pushWhole(answer);
   if (shown !== null) translator.showUsage(shown);
   const body = begin + translator.terminal();
-  const produced = translator.meter.takeProduced();
+  const produced = translator.found.takeProduced();
   return {
     body,
-    usage: translator.meter.usage,
+    usage: translator.found.usage,
     produced: () => produced,
     issued: nothingIssued,
     extras: providerDialect(form.dialect).readExtras(answer),

@@ -21,8 +21,8 @@ const progressEveryMs = 500;
 const maxProducedChars = 32 * 1024;
 
 /** Whether a disconnect now is charged: something was produced, or the provider has reported its input. */
-export function hasCharge({ meter }: StreamRelayer): boolean {
-  return meter.started || hasTokens(meter.partialUsage);
+export function hasCharge({ found }: StreamRelayer): boolean {
+  return found.started || hasTokens(found.partialUsage);
 }
 
 /** The cost of a stream so far. */
@@ -38,19 +38,19 @@ export class StreamCost {
   }
 
   evidence(): UsageEvidence {
-    const { usage, partialUsage: partial } = this.#relayer.meter;
+    const { usage, partialUsage: partial } = this.#relayer.found;
     const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
     return { usage, partialUsage, produced, requestBytes: this.#delivery.asking.request.bytes };
   }
 
   takeProducedIfMuch(): void {
-    if (this.#relayer.meter.producedChars > maxProducedChars) this.#takeProduced();
+    if (this.#relayer.found.producedChars > maxProducedChars) this.#takeProduced();
   }
 
   #takeProduced(): ProducedOutput {
-    this.#produced.add(this.#relayer.meter.takeProduced());
-    this.#produced.encryptedChars = this.#relayer.meter.encryptedChars;
+    this.#produced.add(this.#relayer.found.takeProduced());
+    this.#produced.encryptedChars = this.#relayer.found.encryptedChars;
     return this.#produced;
   }
 
@@ -69,7 +69,7 @@ export class StreamCost {
   /** Journals roughly what a disconnect would cost now, so that a crash never charges more. */
   journal(): void {
     const { meter, estimatedInput } = this.#delivery.asking;
-    meter.noteExtras(this.#relayer.meter.extras);
+    meter.noteExtras(this.#relayer.found.extras);
     meter.progress(this.evidence(), estimatedInput.tokens);
   }
 
@@ -84,14 +84,14 @@ export class StreamCost {
     // Of what is stored, they were recorded with its end.
     if (stored === null) void recordFacts(this.#delivery, factsOf(this.#relayer), "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
-    const isWhole = exchange.outlivesClient && this.#relayer.meter.usage !== null;
-    const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.meter.started;
+    const isWhole = exchange.outlivesClient && this.#relayer.found.usage !== null;
+    const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.found.started;
     const isCharged = isWhole || isBegun;
     if (isCharged) {
       await meter.settle(outcome, this.evidence(), 200, stored, brokenBy);
       return true;
     }
-    exchange.attempts.reported = this.#relayer.meter.usage ?? this.#relayer.meter.partialUsage;
+    exchange.attempts.reported = this.#relayer.found.usage ?? this.#relayer.found.partialUsage;
     if (outcome === "cancelled" && isAbandoned(exchange)) {
       const counted = { requestBytes: request.bytes };
       return settleAbandoned(gateway, meter, counted, 200);

@@ -151,7 +151,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#blocked = this.#write(relayer.push(chunk));
     this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
-    return this.#blocked === undefined && relayer.meter.failure === null && !relayer.ended;
+    return this.#blocked === undefined && relayer.found.failure === null && !relayer.ended;
   }
 
   /** False if the stream is over. */
@@ -173,7 +173,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   }
 
   #throwIfBroken(): void {
-    const reason = this.#interruptedBy ?? this.#relayer.meter.failure;
+    const reason = this.#interruptedBy ?? this.#relayer.found.failure;
     if (reason !== null) throw reason;
   }
 

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import type { StreamFindings } from "../../dialects/provider-response/stream-findings.ts";
 import { largeEventBytes, type ParsedEvent } from "../../dialects/sse/event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
@@ -23,8 +23,8 @@ export class TranslatedRelayer implements StreamRelayer {
     this.#requestId = requestId;
   }
 
-  get meter(): StreamMeter {
-    return this.#translator.meter;
+  get found(): StreamFindings {
+    return this.#translator.found;
   }
 
   /** Ignores bytes after the proper end. */
@@ -38,7 +38,7 @@ export class TranslatedRelayer implements StreamRelayer {
     try {
       this.#lastFrames ??= this.#decoder.end();
       text = this.#advance("");
-      if (this.ended || this.#largeFrame !== null || this.meter.failure !== null) return text;
+      if (this.ended || this.#largeFrame !== null || this.found.failure !== null) return text;
       text += this.#translator.end();
     } catch (error) {
       this.#breakBy(error);
@@ -98,11 +98,11 @@ export class TranslatedRelayer implements StreamRelayer {
 
   #breakBy(error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
-    this.meter.fail(error);
+    this.found.fail(error);
   }
 
   get ended(): boolean {
-    return this.#translator.ended && this.meter.failure === null;
+    return this.#translator.ended && this.found.failure === null;
   }
 
   get isComplete(): boolean {

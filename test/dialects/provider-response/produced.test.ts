@@ -3,21 +3,21 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
-import type { StreamMeter } from "../../../src/dialects/provider-response/stream-meter.ts";
+import type { StreamFindings } from "../../../src/dialects/provider-response/stream-findings.ts";
 import type { StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { seededRandom } from "../../support/random.ts";
-import { meterAfter } from "../../support/read-stream.ts";
+import { foundAfter } from "../../support/read-stream.ts";
 
 /** What is charged for a stream that breaks off after these events. */
 function producedBy(reader: StreamReader, events: readonly JsonObject[]): string {
-  const meter = meterOf(reader, events);
-  const produced = meter.takeProduced();
-  expect(meter.started).toBe(produced !== "" || meter.extras?.calls !== undefined || meter.failure !== null);
+  const found = foundBy(reader, events);
+  const produced = found.takeProduced();
+  expect(found.started).toBe(produced !== "" || found.extras?.calls !== undefined || found.failure !== null);
   return produced;
 }
 
-function meterOf(reader: StreamReader, events: readonly JsonObject[]): StreamMeter {
-  return meterAfter(reader, events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+function foundBy(reader: StreamReader, events: readonly JsonObject[]): StreamFindings {
+  return foundAfter(reader, events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 }
 
 describe("in a chat stream the text counts, wherever it is:", () => {
@@ -114,9 +114,9 @@ describe("in a stream of Responses", () => {
 
   test("what a search has found does not count, but the search does", () => {
     const search = done(0, { type: "file_search_call", results: [{ text: "found" }] });
-    const meter = meterOf(new ResponsesStreamReader({ target: null }), [search]);
-    expect(meter.takeProduced()).toBe("");
-    expect(meter.started).toBe(true);
-    expect(meter.extras?.calls).toEqual({ file_search: 1 });
+    const found = foundBy(new ResponsesStreamReader({ target: null }), [search]);
+    expect(found.takeProduced()).toBe("");
+    expect(found.started).toBe(true);
+    expect(found.extras?.calls).toEqual({ file_search: 1 });
   });
 });

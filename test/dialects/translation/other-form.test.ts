@@ -16,11 +16,11 @@ describe("one JSON body where a stream was asked for becomes a stream (C76)", ()
       expect(text + stream.end()).toBe(text);
       expect(stream.ended).toBe(true);
       const whole = translationOf(golden, requestOf(golden)).response(answer);
-      expect(stream.meter.usage).toEqual(whole.usage);
-      expect(stream.meter.takeProduced()).toBe(whole.produced);
+      expect(stream.found.usage).toEqual(whole.usage);
+      expect(stream.found.takeProduced()).toBe(whole.produced);
       // A provider may bill thoughts that it does not show.
       const isBilled = (whole.usage?.outputTokens ?? 0) > 0;
-      expect(stream.meter.started).toBe(whole.produced !== "" || isBilled);
+      expect(stream.found.started).toBe(whole.produced !== "" || isBilled);
       expect(stream.terminal()).not.toBe("");
     });
   }
@@ -43,8 +43,8 @@ describe("a stream where one body was asked for becomes a body (C76)", () => {
       stream.end();
       expect(body["object"] ?? body["type"]).toMatch(/^(chat\.completion|message|response)$/);
       // Interleaved calls are reported one after the other here, so the order may differ, but nothing else.
-      expect([...produced].sort()).toEqual([...stream.meter.takeProduced()].sort());
-      expect(usage).toEqual(stream.meter.usage);
+      expect([...produced].sort()).toEqual([...stream.found.takeProduced()].sort());
+      expect(usage).toEqual(stream.found.usage);
     });
   }
 

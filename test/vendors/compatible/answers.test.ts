@@ -7,7 +7,7 @@ import { providerDialect } from "../../../src/dialects/registry.ts";
 import { bytesOf } from "../../../src/gateway/exchange/client-call.ts";
 import { PassthroughRelayer } from "../../../src/gateway/response/passthrough-relayer.ts";
 import { collected } from "../../dialects/ir-events.ts";
-import { meterAfter } from "../../support/read-stream.ts";
+import { foundAfter } from "../../support/read-stream.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
 
 const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): JsonObject => ({
@@ -392,7 +392,7 @@ describe("failures in the middle", () => {
 
 describe("a stream that passes through is complete (Q13)", () => {
   const isComplete = (...events: JsonObject[]) => {
-    return meterAfter(new ChatStreamReader({ target: null }), sseOf(events)).isComplete;
+    return foundAfter(new ChatStreamReader({ target: null }), sseOf(events)).isComplete;
   };
   const choice = (index: number, finish: string | null) => ({
     ...chunk({}),

@@ -6,7 +6,7 @@ import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
-import { answerOf, meterAfter } from "../../support/read-stream.ts";
+import { answerOf, foundAfter } from "../../support/read-stream.ts";
 
 export function chatTarget(quirks: readonly Quirk[] = [], changes: Partial<Target> = {}): Target {
   return {
@@ -45,7 +45,7 @@ export function readStream(text: string, quirks: readonly Quirk[] = [], pieceByt
 
 /** What is charged for a stream that passes through. */
 export function passedUsage(text: string): ReportedUsage | null {
-  const { usage } = meterAfter(new ChatStreamReader({ target: null }), text);
+  const { usage } = foundAfter(new ChatStreamReader({ target: null }), text);
   if (usage === null) return null;
   const { isUpToDate: _, ...figures } = usage;
   return figures;

@@ -8,8 +8,8 @@ import { type EndedIds, passAnswer, type ReadEvent } from "./stream-reader.ts";
 
 const noIds: readonly string[] = [];
 
-/** The state of a stream, from its reader's findings so far: its cost and its progress. */
-export class StreamMeter {
+/** What a reader has found in a stream so far: what it costs, and how far it is. */
+export class StreamFindings {
   /** Ids of the provider's resources that a later request can refer to. */
   issued = noIds;
   /** The ids in a response that the last event contains completely, so that it can be stored unchanged. */
