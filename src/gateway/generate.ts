@@ -1,5 +1,4 @@
 import { assert } from "../base/assert.ts";
-import { LoopBatch } from "../base/loop/pacer.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import { itemsFieldOf, type RequestKind } from "../dialects/request-kinds.ts";
@@ -38,9 +37,6 @@ import { chargeFailure, respondWhole } from "./response/client-response.ts";
 import { watchSilence } from "./response/early-stream.ts";
 import { streamResponse } from "./response/stream-response.ts";
 
-/** Requests that arrive in one event-loop iteration start together. */
-const arrivals = new LoopBatch<() => void>((resume) => resume());
-
 /**
  * Serves a generation request. What happens to it, in order: every step may reject it by throwing a GatewayError, and then no later
  * step has had an effect. What it takes on the way (a claim, a slot, tokens, a hold, the provider's response) is noted in the exchange,
@@ -52,7 +48,6 @@ export async function generate(
   dialect: ClientDialectName,
   kind: RequestKind = dialect,
 ): Promise<Response> {
-  if (arrivals.shouldAdd()) await new Promise<void>((resume) => arrivals.add(resume));
   exchange.joinTrace();
 
   // Who asks, and for what?

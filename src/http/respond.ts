@@ -1,5 +1,6 @@
 import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
+import { LoopBatch } from "../base/loop/pacer.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import { clientDialect } from "../dialects/registry.ts";
@@ -64,6 +65,9 @@ export function addressOn(server: Server<unknown> | null, request: Request, trus
   return clientAddress(peerOf(server, request), request.headers.get("x-forwarded-for"), trusted);
 }
 
+/** Requests that arrive in one event-loop iteration start together. */
+const arrivals = new LoopBatch<() => void>((resume) => resume());
+
 /** Serves one call by its operation, and never throws. Only a stream outlasts its response. */
 export function respond(
   gateway: Gateway,
@@ -81,6 +85,7 @@ export async function answer(
   run: ServedOperation["run"],
 ): Promise<Response> {
   try {
+    if (arrivals.shouldAdd()) await new Promise<void>((resume) => arrivals.add(resume));
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
       if (exchange.taken.conversationClaim !== null) await unlockConversation(gateway, exchange);
