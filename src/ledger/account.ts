@@ -12,7 +12,6 @@ import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountSums } from "../store/shared-batch.ts";
 import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
 import type { Cap } from "./cap.ts";
-import { limitError } from "./hold-errors.ts";
 
 export interface SettleResult {
   /** Paid from the balance, or owed by a postpaid account. */
@@ -101,17 +100,10 @@ export class Account {
   }
 
   /**
-   * Reserves the amount under every limit, or throws the error for the client. Nothing may be awaited between the
+   * Reserves the amount under every limit, or returns the limit that denies it. Nothing may be awaited between the
    * check and the reservation.
    */
-  hold(amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount {
-    const decided = this.decide(amount, nowMs, caps);
-    if ("denial" in decided) throw limitError(decided, this.terms.mode, amount, nowMs);
-    return decided;
-  }
-
-  /** Like `hold`, but returns the limit that denies it. */
-  decide(amount: number, nowMs: number, caps: readonly Cap[]): HeldAmount | DeniedBy {
+  hold(amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount | DeniedBy {
     assertAmount(amount, "hold");
     const countedAtMs = this.advance(nowMs, caps);
     const denied = this.#deniedBy(amount, caps);
@@ -124,21 +116,14 @@ export class Account {
   }
 
   /** Like `hold`, with what the former hold has reserved. If a limit denies it, the former stays. */
-  replace(former: HeldAmount, amount: number, nowMs: number, caps: ReplacedCaps): HeldAmount {
-    const decided = this.decideInPlace(former, amount, nowMs, caps);
-    if ("denial" in decided) throw limitError(decided, this.terms.mode, amount, nowMs);
-    return decided;
-  }
-
-  /** Like `replace`, but returns the limit that denies it. */
-  decideInPlace(
+  replace(
     former: HeldAmount,
     amount: number,
     nowMs: number,
     { before, after }: ReplacedCaps,
   ): HeldAmount | DeniedBy {
     this.release(former, before);
-    const decided = this.decide(amount, nowMs, after);
+    const decided = this.hold(amount, nowMs, after);
     if ("denial" in decided) {
       this.reserve(former);
       for (const cap of before) cap.reserve(former);
@@ -228,11 +213,12 @@ export class Account {
   }
 
   /**
-   * The amount that can still be held; infinite without a limit. The debt limit of a postpaid account does not count:
-   * clients do not plan with it.
+   * The amount that can still be held here and under these caps; infinite without a limit. The debt limit of a postpaid
+   * account does not count: clients do not plan with it.
    */
-  remaining(): number {
-    return this.terms.isPostpaid ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
+  remaining(caps: readonly Cap[] = []): number {
+    const own = this.terms.isPostpaid ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
+    return Math.min(own, ...caps.map((cap) => cap.remaining()));
   }
 
   periodEnd(nowMs: number): number | null {

@@ -3,7 +3,8 @@ import type { JsonObject } from "../base/json.ts";
 import type { BoundState, DeniedBy } from "../base/money/bound.ts";
 import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money/money.ts";
 import { billedUnit, plural } from "../base/text/plural.ts";
-import type { KeyMode } from "../store/store.ts";
+import type { DeniedVerdict } from "../store/node.ts";
+import type { KeyMode, KeyRecord } from "../store/store.ts";
 
 /** Too little for this request. A smaller request may fit, as long as it costs less than the balance. */
 export class TooLittle extends GatewayError {
@@ -22,7 +23,7 @@ export class TooLittle extends GatewayError {
 }
 
 /** A cap counts each value of the label, so that a request without one cannot be counted. */
-export function labelRequired(label: string): GatewayError {
+function labelRequired(label: string): GatewayError {
   const how =
     label === "user"
       ? "an end user: send `user` (`metadata.user_id` on messages), or the header x-sluice-user"
@@ -207,7 +208,7 @@ export function chargeUncertain(
 }
 
 /** `limit` is null if it was changed a moment ago. */
-export function tooManyInFlight(limit: number | null): GatewayError {
+function tooManyInFlight(limit: number | null): GatewayError {
   const all = limit === null ? "its maximum of requests" : `its maximum of ${plural(limit, "request")}`;
   return new GatewayError(
     "rate_limit_exceeded",
@@ -226,7 +227,21 @@ const unusable = {
 } as const;
 
 /** The key was changed after this gateway last read it; the database is right. */
-export function unusableKey(status: keyof typeof unusable): GatewayError {
+function unusableKey(status: keyof typeof unusable): GatewayError {
   const [code, message] = unusable[status];
   return new GatewayError(code, message);
+}
+
+export function holdError(
+  verdict: DeniedVerdict,
+  { mode, maxConcurrent }: Pick<KeyRecord, "mode" | "maxConcurrent">,
+  amount: number,
+  nowMs: number,
+): GatewayError {
+  if ("state" in verdict) {
+    return limitError({ denial: verdict.decision, state: verdict.state }, mode, amount, nowMs);
+  }
+  if ("label" in verdict) return labelRequired(verdict.label);
+  if (verdict.decision === "gone") return journalUnavailable();
+  return verdict.decision === "too_many" ? tooManyInFlight(maxConcurrent) : unusableKey(verdict.decision);
 }

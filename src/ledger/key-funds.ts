@@ -1,7 +1,8 @@
 import { utcDay } from "../base/clock.ts";
-import type { BoundState } from "../base/money/bound.ts";
+import type { BoundState, DeniedBy, HeldAmount } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf } from "../base/money/later-use.ts";
 import { totalInput } from "../base/usage/usage.ts";
+import type { DeniedVerdict } from "../store/node.ts";
 import type { KeyFundsSums } from "../store/shared-batch.ts";
 import type { KeyMode, KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
@@ -13,6 +14,11 @@ const noValueCaps = new ValueCaps();
 
 /** The part of a key's record that is needed here. */
 type KeyTerms = Pick<KeyRecord, "id" | "maxConcurrent">;
+
+interface WantedHold extends LabelledItem {
+  readonly amount: number;
+  readonly isInFlight?: boolean;
+}
 
 /** A key in memory with its account, its caps and its own totals. */
 export class KeyFunds {
@@ -66,11 +72,29 @@ export class KeyFunds {
     return [...this.caps.filter(covers), ...byValue, ...caps.filter(covers)];
   }
 
-  /**
-   * A label that the request needs and lacks, because a cap counts each of its values; null if there is none. `account` is as in
-   * `capsFor`.
-   */
-  missingLabel({ model, labels }: LabelledItem, { id: accountId, terms }: Account): string | null {
+  /** Reserves the amount under every limit of the key and of the account that is billed, or returns why it cannot. */
+  hold(request: WantedHold, account: Account, nowMs: number): HeldAmount | DeniedVerdict {
+    if (request.isInFlight !== false && this.isFull) return { decision: "too_many" };
+    const label = this.#missingLabel(request, account);
+    if (label !== null) return { decision: "label_required", label };
+    return decisionOf(account.hold(request.amount, nowMs, this.capsFor(request, account)));
+  }
+
+  /** Like `hold`, with what the former hold has reserved. If it is denied, the former stays. */
+  replace(
+    former: LabelledItem & HeldAmount,
+    by: WantedHold,
+    account: Account,
+    nowMs: number,
+  ): HeldAmount | DeniedVerdict {
+    const label = this.#missingLabel(by, account);
+    if (label !== null) return { decision: "label_required", label };
+    const caps = { before: this.capsFor(former, account), after: this.capsFor(by, account) };
+    return decisionOf(account.replace(former, by.amount, nowMs, caps));
+  }
+
+  /** A label that the request needs and lacks, because a cap counts each of its values; null if there is none. */
+  #missingLabel({ model, labels }: LabelledItem, { id: accountId, terms }: Account): string | null {
     return this.#valueCaps.missingLabel({ model, labels, keyId: this.key.id, accountId }, terms.mode);
   }
 
@@ -170,6 +194,10 @@ export class KeyFunds {
     if (day === this.#day) return this.#daySpend;
     return BigInt(this.#later.find(({ at }) => at === day)?.used ?? 0);
   }
+}
+
+function decisionOf(decided: HeldAmount | DeniedBy): HeldAmount | DeniedVerdict {
+  return "denial" in decided ? { decision: decided.denial, state: decided.state } : decided;
 }
 
 /**

@@ -1,7 +1,9 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import { type Clock, isAhead } from "../base/clock.ts";
 import { Bag } from "../base/collections/churn-map.ts";
+import type { GatewayError } from "../base/errors.ts";
 import { reasonOf } from "../store/journal/batch-writer.ts";
+import type { DeniedVerdict } from "../store/node.ts";
 import type {
   Changes,
   HoldProgress,
@@ -16,8 +18,8 @@ import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type ReplacedHold, type Settlement, settleItem } from "./hold.ts";
-import { chargeUncertain, journalUnavailable, labelRequired, tooManyInFlight } from "./hold-errors.ts";
-import type { AccountSummary } from "./key-funds.ts";
+import { chargeUncertain, holdError, journalUnavailable } from "./hold-errors.ts";
+import type { AccountSummary, KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 
@@ -75,11 +77,10 @@ export class Ledger implements Accounts {
   hold(request: HoldRequest): Hold {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const funds = this.#funds.of(request.keyId);
-    if (request.isInFlight !== false && funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
     const { account } = funds;
-    rejectUnlabelled(funds.missingLabel(request, account));
     const openedAtMs = this.#now();
-    const held = account.hold(request.amount, openedAtMs, funds.capsFor(request, account));
+    const held = funds.hold(request, account, openedAtMs);
+    if ("decision" in held) throw denialOf(held, funds, account, request.amount, openedAtMs);
     const { periodStartMs, countedAtMs } = held;
     const hold = new Hold({ ...request, accountId: account.id, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
@@ -94,9 +95,9 @@ export class Ledger implements Accounts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(accountId);
     const openedAtMs = this.#now();
-    rejectUnlabelled(funds.missingLabel(by, account));
-    const caps = { before: funds.capsFor(hold, account), after: funds.capsFor(by, account) };
-    const { periodStartMs, countedAtMs } = account.replace(hold, by.amount, openedAtMs, caps);
+    const held = funds.replace(hold, by, account, openedAtMs);
+    if ("decision" in held) throw denialOf(held, funds, account, by.amount, openedAtMs);
+    const { periodStartMs, countedAtMs } = held;
     hold.replaceBy({ ...by, accountId, openedAtMs, periodStartMs, countedAtMs });
   }
 
@@ -183,9 +184,7 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(hold.accountId);
     const caps = this.#funds.of(hold.keyId).capsFor(hold, account);
     account.advance(this.#now(), caps);
-    let lowest = account.remaining();
-    for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
-    return lowest;
+    return account.remaining(caps);
   }
 
   summaries(keyIds: readonly string[]): readonly AccountSummary[] {
@@ -277,8 +276,14 @@ export class Ledger implements Accounts {
   }
 }
 
-function rejectUnlabelled(label: string | null): void {
-  if (label !== null) throw labelRequired(label);
+function denialOf(
+  denied: DeniedVerdict,
+  { key }: KeyFunds,
+  { terms }: Account,
+  amount: number,
+  nowMs: number,
+): GatewayError {
+  return holdError(denied, { mode: terms.mode, maxConcurrent: key.maxConcurrent }, amount, nowMs);
 }
 
 /** Sets the amount charged in the usage record: 0 for token-budget keys, which are not charged in credits. */

@@ -1,12 +1,10 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import type { GatewayError } from "../base/errors.ts";
 import {
   type AccountState,
   type CapState,
   type HeldVerdict,
   type HoldOrder,
-  type HoldVerdict,
   NodeUnavailable,
   type StoreNode,
 } from "../store/node.ts";
@@ -23,14 +21,7 @@ import type {
 } from "./accounts.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
-import {
-  chargeUncertain,
-  journalUnavailable,
-  labelRequired,
-  limitError,
-  tooManyInFlight,
-  unusableKey,
-} from "./hold-errors.ts";
+import { chargeUncertain, holdError, journalUnavailable } from "./hold-errors.ts";
 import { KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
 import { ValueCaps } from "./value-caps.ts";
@@ -268,18 +259,4 @@ export function fundsOf(key: KeyFunds["key"], state: AccountState): KeyFunds {
     caps.map((cap) => new Cap(cap, bound, cap, cap.held));
   const account = new Account(terms, totals, held, capsOf(accountCaps, "account_cap"));
   return new KeyFunds(key, account, totals, capsOf(keyCaps, "key_cap"));
-}
-
-function holdError(
-  verdict: Exclude<HoldVerdict, HeldVerdict>,
-  { mode, maxConcurrent }: Pick<KeyRecord, "mode" | "maxConcurrent">,
-  amount: number,
-  nowMs: number,
-): GatewayError {
-  if ("state" in verdict) {
-    return limitError({ denial: verdict.decision, state: verdict.state }, mode, amount, nowMs);
-  }
-  if ("label" in verdict) return labelRequired(verdict.label);
-  if (verdict.decision === "gone") return journalUnavailable();
-  return verdict.decision === "too_many" ? tooManyInFlight(maxConcurrent) : unusableKey(verdict.decision);
 }

@@ -5,7 +5,7 @@ import {
   type AttemptTotals,
   attemptTotalNames,
 } from "../store/attempt-sums.ts";
-import type { HoldOrder, HoldVerdict, UnusableKey } from "../store/node.ts";
+import type { HeldVerdict, HoldOrder, HoldVerdict, UnusableKey } from "../store/node.ts";
 import {
   type BatchDecision,
   type BookedCharge,
@@ -167,52 +167,47 @@ class Batch {
 
   #open(order: HoldOrder): HoldVerdict {
     if (order.replaces === true) return this.#replace(order);
-    const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
+    const { keyId } = order;
     const row = this.#funds.findKey(keyId);
     if (row === undefined) return { decision: "unknown_key" };
-    const { no: keyNo, accountNo, maxConcurrent } = row;
+    const { accountNo, maxConcurrent } = row;
     const openedAtMs = this.#rows.nowMs ?? order.nowMs;
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
     const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
     if (unusable !== null) return { decision: unusable };
-    if (order.isInFlight !== false && funds.isFull) return { decision: "too_many" };
-    const label = funds.missingLabel(order, account);
-    if (label !== null) return { decision: "label_required", label };
-    const caps = funds.capsFor(order, account);
-    const decided = account.decide(amount, openedAtMs, caps);
-    if ("denial" in decided) return { decision: decided.denial, state: decided.state };
-    const { periodStartMs, countedAtMs } = decided;
+    const held = funds.hold(order, account, openedAtMs);
+    if ("decision" in held) return held;
     const isInFlight = order.isInFlight !== false && maxConcurrent !== null;
     if (isInFlight) funds.openHolds += 1;
-    const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
-    this.#opened.push({ id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place });
-    const remaining = Math.min(account.remaining(), ...caps.map((cap) => cap.remaining()));
-    return { decision: "held", remaining, ...place };
+    const { periodStartMs, countedAtMs } = held;
+    return this.#granted(order, isInFlight, { accountNo, periodStartMs, countedAtMs, openedAtMs });
   }
 
   /** The hold stays where it is billed, even if the key has moved or cannot be used any more: it is one request. */
   #replace(order: HoldOrder): HoldVerdict {
-    const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
+    const { holdId: id, keyId } = order;
     const former = this.#holds.get(id);
     if (former === undefined) return { decision: "gone" };
     const { accountNo, isInFlight } = former;
     const account = this.#funds.account(accountNo);
     const funds = this.#funds.key(keyId, account);
-    const label = funds.missingLabel(order, account);
-    if (label !== null) return { decision: "label_required", label };
-    const caps = { before: funds.capsFor(former, account), after: funds.capsFor(order, account) };
     const openedAtMs = this.#rows.nowMs ?? order.nowMs;
-    const decided = account.decideInPlace(former, amount, openedAtMs, caps);
-    if ("denial" in decided) return { decision: decided.denial, state: decided.state };
-    const { periodStartMs, countedAtMs } = decided;
-    const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
+    const held = funds.replace(former, order, account, openedAtMs);
+    if ("decision" in held) return held;
+    this.#ended.push(id);
+    const { periodStartMs, countedAtMs } = held;
+    return this.#granted(order, isInFlight, { accountNo, periodStartMs, countedAtMs, openedAtMs });
+  }
+
+  #granted(order: HoldOrder, isInFlight: boolean, place: Place): HeldVerdict {
+    const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
     const { no: keyNo } = this.#funds.keyRow(keyId);
     const opened = { id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place };
-    this.#holds.set(id, opened);
-    this.#ended.push(id);
     this.#opened.push(opened);
-    const remaining = Math.min(account.remaining(), ...caps.after.map((cap) => cap.remaining()));
+    if (order.replaces === true) this.#holds.set(id, opened);
+    const account = this.#funds.account(place.accountNo);
+    const remaining = account.remaining(this.#funds.key(keyId, account).capsFor(order, account));
     return { decision: "held", remaining, ...place };
   }
 }

@@ -138,8 +138,9 @@ export interface HeldVerdict {
   readonly openedAtMs: number;
 }
 
-export type HoldVerdict =
-  | HeldVerdict
+export type HoldVerdict = HeldVerdict | DeniedVerdict;
+
+export type DeniedVerdict =
   /** The limit that denies it. */
   | { readonly decision: Denial; readonly state: BoundState }
   | { readonly decision: UnusableKey }

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { msPerDay } from "../../src/base/clock.ts";
+import type { HeldAmount } from "../../src/base/money/bound.ts";
 import { Account, type AccountTerms } from "../../src/ledger/account.ts";
 import { Cap } from "../../src/ledger/cap.ts";
 import { emptyAccount } from "../../src/store/records.ts";
@@ -12,6 +13,12 @@ function accountOf(terms: AccountTerms, posted = 0): Account {
   return new Account(terms, { ...emptyAccount("acc_1"), posted, purchased: posted });
 }
 
+function held(account: Account, amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount {
+  const decided = account.hold(amount, nowMs, caps);
+  if ("denial" in decided) throw new Error(`denied: ${decided.denial}`);
+  return decided;
+}
+
 function dailyCap(periodStartMs: number): Cap {
   const record = { no: 1, limit: 100, period: "day", models: null, extra: 0, extraPeriodMs: 0 } as const;
   return new Cap(record, "key_cap", { periodStartMs, used: 0 });
@@ -21,19 +28,19 @@ test("a charge from before a crash is not counted again at an earlier moment", (
   const account = accountOf(credit, 100);
   account.settleInterrupted(10, { periodStartMs: 0, countedAtMs: tomorrow });
   expect(account.countedAtMs).toBe(tomorrow);
-  expect(account.hold(1, today).countedAtMs).toBe(tomorrow);
+  expect(held(account, 1, today).countedAtMs).toBe(tomorrow);
 });
 
 test("a hold counts where its caps are, if the clock was set back since", () => {
   const cap = dailyCap(tomorrow);
-  const hold = accountOf(credit, 100).hold(10, today, [cap]);
+  const hold = held(accountOf(credit, 100), 10, today, [cap]);
   expect(hold.countedAtMs).toBe(tomorrow);
   expect(cap.remaining()).toBe(90);
 });
 
 test("what an operator takes away while it is held cannot be charged", () => {
   const account = accountOf(credit, 100);
-  const hold = account.hold(60, today);
+  const hold = held(account, 60, today);
   account.credit(-70);
   expect(account.settle(hold, 50)).toEqual({ charged: 30, owed: 0, overrun: 20 });
   expect([account.posted, account.held]).toEqual([0, 0]);
@@ -41,11 +48,11 @@ test("what an operator takes away while it is held cannot be charged", () => {
 
 test("a hold of a past period of a budget gives nothing back to the running one", () => {
   const budget = accountOf({ mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" });
-  const old = budget.hold(60, today);
-  const current = budget.hold(80, tomorrow);
+  const old = held(budget, 60, today);
+  const current = held(budget, 80, tomorrow);
   budget.release(old);
   expect(budget.held).toBe(80);
-  expect(() => budget.hold(21, tomorrow)).toThrow();
+  expect(budget.hold(21, tomorrow)).toMatchObject({ denial: "reserved" });
   expect(budget.settle(current, 30)).toEqual({ charged: 30, owed: 0, overrun: 0 });
   const older = { amount: 60, periodStartMs: today, countedAtMs: today };
   expect(budget.settle(older, 40)).toEqual({ charged: 40, owed: 0, overrun: 0 });
@@ -69,20 +76,20 @@ test("a charge from before a crash begins the periods of its caps, and is bounde
 
 test("what other holds have reserved above a balance that was lowered takes nothing from this one", () => {
   const account = accountOf(credit, 100);
-  const [hold] = [account.hold(60, today), account.hold(30, today)];
+  const [hold] = [held(account, 60, today), held(account, 30, today)];
   account.credit(-20);
   expect(account.settle(hold, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
 
   const terms = { mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" } as const;
   const budget = accountOf(terms);
-  const [held] = [budget.hold(60, today), budget.hold(30, today)];
+  const [first] = [held(budget, 60, today), held(budget, 30, today)];
   budget.terms = { ...terms, budgetTokens: 50 };
-  expect(budget.settle(held, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
+  expect(budget.settle(first, 60)).toEqual({ charged: 60, owed: 0, overrun: 0 });
 });
 
 test("from a balance below nothing, nothing is charged, and nothing is given back", () => {
   const account = accountOf(credit, 100);
-  const [first, second] = [account.hold(50, today), account.hold(20, today)];
+  const [first, second] = [held(account, 50, today), held(account, 20, today)];
   account.settle(first, 50);
   // The operator's process did not know of that charge.
   account.credit(-70);
@@ -92,7 +99,7 @@ test("from a balance below nothing, nothing is charged, and nothing is given bac
 
 test("a hold that is settled counts from when it was made, whatever the clock says then", () => {
   const budget = accountOf({ mode: "token_budget", isPostpaid: false, budgetTokens: 100, period: "day" });
-  const hold = budget.hold(10, tomorrow);
+  const hold = held(budget, 10, tomorrow);
   const totals = { ...emptyAccount("acc_1"), posted: 0, purchased: 0 };
   budget.recount(totals);
   budget.settle(hold, 10);

@@ -1,8 +1,7 @@
-import { GatewayError } from "../../../../src/base/errors.ts";
 import { newId } from "../../../../src/base/id.ts";
-import type { Denial } from "../../../../src/base/money/bound.ts";
 import { Account } from "../../../../src/ledger/account.ts";
 import { Cap } from "../../../../src/ledger/cap.ts";
+import { limitError } from "../../../../src/ledger/hold-errors.ts";
 import { KeyFunds } from "../../../../src/ledger/key-funds.ts";
 import type { HoldOrder } from "../../../../src/store/node.ts";
 import { endOf, type HoldEnd, releaseOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
@@ -132,19 +131,15 @@ export class History {
   decide({ holdId, keyId, amount, model }: HoldOrder) {
     this.lastHoldMs = this.nowMs;
     const funds = this.fundsOf(keyId);
-    try {
-      const hold = this.account.hold(
-        amount,
-        this.nowMs,
-        funds.capsFor({ model, labels: null }, this.account),
-      );
-      const { accountNo, nowMs: openedAtMs } = this;
-      this.open.push({ id: holdId, accountNo, funds, model, produced: 0, openedAtMs, ...hold });
-      return { decision: "held" as const, error: null, hold };
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      return { decision: decisionOf(error), error, hold: null };
+    const caps = funds.capsFor({ model, labels: null }, this.account);
+    const hold = this.account.hold(amount, this.nowMs, caps);
+    if ("denial" in hold) {
+      const error = limitError(hold, this.terms.mode, amount, this.nowMs);
+      return { decision: hold.denial, error, hold: null };
     }
+    const { accountNo, nowMs: openedAtMs } = this;
+    this.open.push({ id: holdId, accountNo, funds, model, produced: 0, openedAtMs, ...hold });
+    return { decision: "held" as const, error: null, hold };
   }
 
   /** What is left of every bound that it falls under. */
@@ -238,10 +233,4 @@ export function orderOf({ id, accountNo, funds, model, openedAtMs, periodStartMs
     response: null,
     outcomeRecord: null,
   } as const;
-}
-
-function decisionOf({ code, message }: GatewayError): Denial {
-  if (code === "balance_temporarily_reserved") return "reserved";
-  if (code === "limit_reached" || message.includes("used up")) return "used_up";
-  return "too_little";
 }
