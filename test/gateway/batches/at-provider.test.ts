@@ -361,6 +361,25 @@ describe.each(stores)("lines at a provider on %s", (store) => {
     expect(await reserved()).toBe(0);
   });
 
+  test("are not run again because another credential does not know their batch", async () => {
+    const before = world.gateway.batches.counts.interrupted;
+    batches.takesMs = 100_000;
+    await client.create(lines(2));
+    await waitFor(() => batches.linesSent.length === 2, "the lines to be sent");
+    const known = batches.batches.splice(0);
+    batches.fault = (_, at) => (at === "get" ? anthropicError(404, "not_found_error", "what?") : null);
+    await world.reload((config) => config.replace("TEST_ANTHROPIC_KEY", "TEST_OPENAI_KEY"));
+    await Bun.sleep(1500);
+    expect(await reserved()).toBeGreaterThan(0);
+    expect(world.gateway.batches.counts.interrupted).toBe(before);
+    await world.reload((config) => config);
+    batches.fault = () => null;
+    batches.batches.push(...known);
+    for (const batch of known) batch.endsAtMs = 0;
+    await waitFor(async () => (await amounts()).length === 2, "the charges");
+    expect(await reserved()).toBe(0);
+  });
+
   test("with long results are read on the thread for large bodies", async () => {
     const { largeBodies } = world.gateway;
     const runResponse = spyOn(largeBodies, "runResponse");

@@ -153,12 +153,17 @@ export class ProviderPoller {
     return api;
   }
 
-  /** Whether the provider has the batch no more: neither by its id nor in its list. A new one may be visible later. */
+  /**
+   * Whether the provider has the batch no more: neither by its id nor in its list. A new one may be visible later, and another
+   * credential than the one that sent it may belong to another workspace.
+   */
   async #isGone(record: ProviderBatch, error: unknown): Promise<boolean> {
-    const { providerId, createdAtMs } = record;
+    const { provider, providerId, credential, createdAtMs } = record;
     const isNew = this.#nowMs - createdAtMs < sendLeases * this.#pollMs;
     const isUnknown = error instanceof BatchCallFailed && error.status === 404;
-    if (providerId === null || isNew || !isUnknown) return false;
+    const { credentials = [] } = this.#options.gateway.configured.upstream.provider(provider) ?? {};
+    const isSender = credentials.some(({ id }) => id === credential);
+    if (providerId === null || isNew || !isUnknown || !isSender) return false;
     const listed = await this.#apiOf(record)
       .list(createdAtMs - skewMs)
       .catch(() => null);
