@@ -6,6 +6,7 @@ import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 import third from "./migrations/003.sql" with { type: "text" };
 import fourth from "./migrations/004.sql" with { type: "text" };
+import fifth from "./migrations/005.sql" with { type: "text" };
 
 /**
  * The migrations, in order; a schema's version is how many have run. They only go forward, and while one runs the release
@@ -16,7 +17,7 @@ import fourth from "./migrations/004.sql" with { type: "text" };
  * They are never changed: a database keeps the fingerprint of each one that made it, and is rejected if this program has
  * another one.
  */
-export const migrations: readonly string[] = [first, second, third, fourth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth];
 
 export interface SchemaState {
   /** 0 for an empty database. */

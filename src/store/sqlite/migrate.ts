@@ -13,12 +13,13 @@ import first from "./migrations/001.sql" with { type: "text" };
 import second from "./migrations/002.sql" with { type: "text" };
 import third from "./migrations/003.sql" with { type: "text" };
 import fourth from "./migrations/004.sql" with { type: "text" };
+import fifth from "./migrations/005.sql" with { type: "text" };
 
 /**
  * The schema's version is the number of migrations that have run, kept in `user_version`. They are never changed or
  * joined: a database keeps the fingerprint of each one that made it, and is rejected if this program has another one.
  */
-export const migrations: readonly string[] = [first, second, third, fourth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth];
 
 export interface MigrationOptions {
   /** The database's file. Copies made before a migration go to `backups` in the same folder. */
