@@ -3,12 +3,17 @@ export function nextLoopIteration(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Resolves once no promise is left to continue. The iteration of the event loop is still the same. */
+function microtasksDone(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
 export interface PacerLimits {
   /** Milliseconds of an iteration that waiting callers share. Without it, one caller resumes per iteration. */
   readonly budgetMs?: number;
   /**
-   * Calls of `take` per iteration that pass without waiting, and the most waiting callers that resume in one: their later work is not
-   * measured. After a long iteration, one resumes per millisecond of it.
+   * Calls of `take` per iteration that pass without waiting, and the most waiting callers that resume in one: what they do after other
+   * waits is not measured. After a long iteration, one resumes per millisecond of it.
    */
   readonly free?: number;
 }
@@ -61,8 +66,8 @@ export class LoopPacer {
       do {
         this.#waiting.shift()?.();
         goneOn += 1;
-        // Let the caller that waits continue first.
-        await null;
+        // What it does until it waits for something else counts.
+        await microtasksDone();
       } while (this.#waiting.length > 0 && goneOn < max && performance.now() < nowMs + this.#budgetMs);
     }
     this.#isRunning = false;

@@ -2,10 +2,10 @@ import { msPerDay } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { FileRecord } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { BatchEstimate } from "./estimate.ts";
@@ -147,7 +147,7 @@ async function scan(
   const estimate = new BatchEstimate(call, endpoint, request);
   await scanInput(new InputReader(files, file.id).pieces(file), scanner, async (found) => {
     const lines = await estimate.add(found, bodies);
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     const stored = lines.map((line) => ({
       ...line,
       customId: sealText(line.customId, placeOfCustomId(id, line.no), key),

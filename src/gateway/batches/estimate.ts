@@ -1,4 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import {
   isCharged,
@@ -11,7 +12,6 @@ import { type ClientDialectName, clientDialect, clientDialectNames } from "../..
 import type { BatchLine, NewLine } from "../../store/store.ts";
 import { Generation } from "../attempt/generation.ts";
 import { DetachedCall } from "../background/detached-call.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { amountOf, type WantedHold } from "../charge/hold.ts";
 import { requestExtras } from "../charge/requested-extras.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -65,7 +65,7 @@ export class BatchEstimate {
     const added: NewLine[] = [];
     for (const line of lines) {
       if (performance.now() >= this.#sliceEndsMs) {
-        await largeBodyPacer.wait();
+        await bodyPacer.wait();
         this.#sliceEndsMs = performance.now() + sliceMs;
       }
       const body = await bodies.range(line.start, line.length);

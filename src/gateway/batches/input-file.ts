@@ -1,8 +1,9 @@
 import { sharedBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { FileRecord, FileRecords } from "../../store/store.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import { noDiskSpace } from "../exchange/describe-error.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 
@@ -98,7 +99,7 @@ export class InputReader {
     const isLarge = length >= largeBodyBytes;
     const whole = isLarge ? sharedBytes(length) : Buffer.alloc(length);
     for (let at = start; at < start + length; ) {
-      if (isLarge) await largeBodyPacer.wait();
+      if (isLarge) await bodyPacer.wait();
       const sequence = Math.floor(at / partBytes);
       const part = await this.#part(sequence);
       const from = at - sequence * partBytes;

@@ -1,8 +1,8 @@
 import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { onOneLine } from "../../dialects/json/json-bytes.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";
@@ -25,7 +25,7 @@ export async function* resultLines(
   let rows = await batches.results(batch.id, kind, -1, linesPerRead);
   while (rows.length > 0) {
     // A client that reads fast must not keep the event loop from others.
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     for (const row of rows) {
       const body = await bodyOf(gateway, batch, row);
       yield Buffer.concat(lineOf(batch, opened(batch, row, encryptionKey), body));

@@ -1,5 +1,5 @@
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { BatchLine } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import type { LineProblem } from "./scan-lines.ts";
 
 /** Finds the requests of an input while it is read piece by piece. */
@@ -31,7 +31,7 @@ export async function scanInput(
   };
   for await (const bytes of input) {
     for (let at = 0; at < bytes.length; at += pieceBytes) {
-      await largeBodyPacer.wait();
+      await bodyPacer.wait();
       await scanner.push(bytes.subarray(at, at + pieceBytes));
       await keepIf(linesPerWrite);
     }

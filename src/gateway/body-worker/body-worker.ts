@@ -1,12 +1,12 @@
 import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { ThreadError, WorkerThread } from "../../base/threads/worker-thread.ts";
 import { FailedResponse } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/event.ts";
 import { parseEvent } from "../../dialects/sse/event.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
-import { largeBodyPacer } from "./large-body.ts";
 
 /** Decides which job is next: what providers have sent before requests, and of these one of each key in turn. */
 class JobQueue {
@@ -68,7 +68,7 @@ export class LargeBodies {
 
   /** The data of an event of a stream. */
   async parseEvent(data: string): Promise<ParsedEvent> {
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     return this.runResponse(eventJob, data);
   }
 
@@ -85,7 +85,7 @@ export class LargeBodies {
     this.#queue.add({ message: { name, input }, owner, resolve: settle, reject });
     if (this.#running === null) void this.#runAll();
     const result = await promise;
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     return result;
   }
 

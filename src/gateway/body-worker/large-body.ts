@@ -1,5 +1,5 @@
 import { lengthOf, releaseBytes, sharedBytes } from "../../base/bytes.ts";
-import { LoopPacer } from "../../base/loop/pacer.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { hasMoreValues } from "../../dialects/json/json-bytes.ts";
 import type { TruncatedJson } from "../../dialects/json/parse-body.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
@@ -22,9 +22,6 @@ export function isLargeBody(bytes: Uint8Array): boolean {
 export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
   return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }
-
-/** Paces work on large bodies on the event loop: copying one takes milliseconds. */
-export const largeBodyPacer = new LoopPacer();
 
 /** Copies pieces into parts of one size. Returns the rest after the last full one. */
 export function* inParts(pieces: Iterable<Uint8Array>, partBytes: number): Generator<Uint8Array, Uint8Array> {
@@ -71,7 +68,7 @@ export async function shareText(text: string): Promise<Uint8Array> {
   const shared = sharedBytes(Buffer.byteLength(text));
   let length = 0;
   for (let at = 0, end = 0; at < text.length; at = end) {
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     end = at + maxCopiedBytes;
     if (isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
     length += encoder.encodeInto(text.slice(at, end), shared.subarray(length)).written;
@@ -100,7 +97,7 @@ async function copyShared(pieces: Iterable<Uint8Array>, bytes: number): Promise<
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += maxCopiedBytes) {
       if (mayCopy <= 0) {
-        await largeBodyPacer.wait();
+        await bodyPacer.wait();
         mayCopy = maxCopiedBytes;
       }
       const part = piece.subarray(at, at + maxCopiedBytes);

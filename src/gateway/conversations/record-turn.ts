@@ -1,6 +1,7 @@
 import { shared } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import {
@@ -12,7 +13,7 @@ import type { EndedIds } from "../../dialects/provider-response/stream-reader.ts
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
-import { hasManyValues, largeBodyBytes, largeBodyPacer, shareText } from "../body-worker/large-body.ts";
+import { hasManyValues, largeBodyBytes, shareText } from "../body-worker/large-body.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { RoutedCall } from "../request/route.ts";
 import { storedDialect } from "../turns/storage-settings.ts";
@@ -99,7 +100,7 @@ async function readEnded(
     const bytes = bytesOf(answer);
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }
-  await largeBodyPacer.wait();
+  await bodyPacer.wait();
   const read = await largeBodies.runResponse(endedJob, {
     bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),
     streamed: streamed === undefined ? null : { events: streamed.events },

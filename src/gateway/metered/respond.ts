@@ -1,12 +1,13 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { meteredDialect } from "../../dialects/metered/route.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { BytesRelayer } from "../response/bytes-relayer.ts";
@@ -59,7 +60,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   const headers = contentHeaders(asking, answered);
   await settle(asking, evidence, body, headers);
-  if (body.length >= largeBodyBytes) await largeBodyPacer.wait();
+  if (body.length >= largeBodyBytes) await bodyPacer.wait();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientDisconnected && exchange.outlivesClient) throw clientDisconnected();
   return chargedResponse({ asking, opened: answered.opened }, body, headers);

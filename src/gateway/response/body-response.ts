@@ -1,7 +1,8 @@
 import { assert } from "../../base/assert.ts";
 import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import { inParts, largeBodyPacer } from "../body-worker/large-body.ts";
+import { inParts } from "../body-worker/large-body.ts";
 import { bytesOf, type DirectController, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { sourceResponse } from "./client-stream.ts";
@@ -60,7 +61,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], head: 
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;
-      await largeBodyPacer.wait();
+      await bodyPacer.wait();
     }
     controller.end();
     end();

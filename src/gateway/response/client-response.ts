@@ -1,10 +1,11 @@
 import { assert } from "../../base/assert.ts";
 import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedResponse, isBilled } from "../../dialects/errors/failure.ts";
 import type { GenerationCall } from "../attempt/provider-call.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import { ProducedOutput, type UsageEvidence } from "../charge/usage-evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { recordContent, recordUpstream } from "../exchange/content.ts";
@@ -48,7 +49,7 @@ export async function respondWhole(pending: PendingResponse): Promise<Response> 
       : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(asking));
   await recordFacts(pending, whole, whole.body);
   await meter.settle("completed", usageEvidenceOf(asking, whole), 200, stored);
-  if (whole.body.length >= largeBodyBytes) await largeBodyPacer.wait();
+  if (whole.body.length >= largeBodyBytes) await bodyPacer.wait();
   return chargedResponse(pending, whole.body, contentHeaders(asking));
 }
 

@@ -1,10 +1,11 @@
 import { msPerDay } from "../../base/clock.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import type { Claim, Claims } from "../../idempotency/claims.ts";
 import { wasNotKept } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
-import { largeBodyBytes, largeBodyPacer } from "../body-worker/large-body.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
 import type { Replay } from "../exchange/claims.ts";
 import { bytesOf, type LineOfBatch, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
@@ -30,7 +31,7 @@ export async function recordResponse(
   exchange.taken.recorder = recorder;
   const bytes = bytesOf(answer);
   for (let at = 0; at < bytes.length; at += largeBodyBytes) {
-    if (at > 0) await largeBodyPacer.wait();
+    if (at > 0) await bodyPacer.wait();
     recorder.append(bytes.subarray(at, at + largeBodyBytes));
   }
   return recorder.finish({ status: 200, headers });
@@ -71,7 +72,7 @@ async function recordResult(
   const pieces = bodyPieces(nameOfResult(line), [bytesOf(answer)], responses.encryptionKey);
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += largeBodyBytes) {
-      if (at > 0) await largeBodyPacer.wait();
+      if (at > 0) await bodyPacer.wait();
       recorder.append(piece.subarray(at, at + largeBodyBytes));
     }
   }

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { giveBackClaims, unlockConversation } from "../exchange/claims.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { publicErrorOf } from "../exchange/describe-error.ts";
@@ -118,7 +118,7 @@ export class StreamPump implements GuardedStream, StreamSource {
       const parsed = await this.#gateway.largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
       const piece = relayer.resume(parsed);
-      if (piece.length >= largeEventBytes) await largeBodyPacer.wait();
+      if (piece.length >= largeEventBytes) await bodyPacer.wait();
       await this.#write(piece);
       this.#cost.takeProducedIfMuch();
     }
@@ -127,7 +127,7 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   async #endBody(): Promise<void> {
     const relayer = this.#relayer;
-    if (relayer.isCollecting) await largeBodyPacer.wait();
+    if (relayer.isCollecting) await bodyPacer.wait();
     await this.#write(relayer.end());
     if (relayer.largeEvent !== null) {
       if (!(await this.#relayLarge())) return;
@@ -157,7 +157,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   /** False if the stream is over. */
   async #relayWaiting(chunk: Uint8Array): Promise<boolean> {
     this.#waiting = null;
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     if (this.#state === "over") return false;
     this.#relayNow(chunk);
     return true;

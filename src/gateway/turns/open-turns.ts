@@ -1,7 +1,7 @@
 import { isConversationId } from "../../base/id.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { StoredTurn } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { readConversation } from "./conversation-body.ts";
 import { type KeptTurn, readTurn, splitContent, type Turn } from "./turn-body.ts";
 
@@ -23,7 +23,7 @@ export async function opened(
     bytes += each.body.length + (each.request?.length ?? 0);
     if (bytes >= maxBytesAtOnce) {
       bytes = 0;
-      await largeBodyPacer.wait();
+      await bodyPacer.wait();
     }
     const turn = await openTurn(each, responses.encryptionKey);
     if (turn !== null) turns.push(turn);

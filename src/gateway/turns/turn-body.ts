@@ -1,5 +1,6 @@
 import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { decrypting, encrypting } from "../../base/secrets/encrypt.ts";
 import {
   endedResponse,
@@ -7,7 +8,6 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
-import { largeBodyPacer } from "../body-worker/large-body.ts";
 import { identifiedInput } from "./item-ids.ts";
 
 /** The stored parts of a turn. */
@@ -229,7 +229,7 @@ export async function openBody(
   if (key === null) return null;
   const steps = decrypting(body, { key, context: id, version: encrypted });
   let step = steps.next();
-  for (; step.done !== true; step = steps.next()) await largeBodyPacer.wait();
+  for (; step.done !== true; step = steps.next()) await bodyPacer.wait();
   return step.value;
 }
 

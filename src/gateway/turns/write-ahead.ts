@@ -1,6 +1,7 @@
 import { newId } from "../../base/id.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Recording, ResponsePart } from "../../store/store.ts";
-import { inParts, largeBodyPacer } from "../body-worker/large-body.ts";
+import { inParts } from "../body-worker/large-body.ts";
 
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
@@ -37,7 +38,7 @@ export async function writeParts(
     if (sequence % partsPerTurn === 0) {
       await Promise.all(writing);
       writing = [];
-      await largeBodyPacer.wait();
+      await bodyPacer.wait();
     }
     writing.push(write({ recordingId: id, sequence, body: next.value }));
     bytes += next.value.length;

@@ -1,7 +1,7 @@
 import type { Json } from "../../base/json.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
-import { largeBodyPacer } from "../../gateway/body-worker/large-body.ts";
 import type {
   ClientCall,
   DirectController,
@@ -118,11 +118,11 @@ export class CreateCall implements ClientCall, DirectController {
 
   async #sendLarge(piece: Piece, before: Promise<number> | null): Promise<number> {
     await before;
-    await largeBodyPacer.wait();
+    await bodyPacer.wait();
     let buffered = 0;
     for (const frame of this.#framesOf(piece)) {
       buffered = await this.#carrier.send([frame]);
-      if (frame.length >= largeEventBytes) await largeBodyPacer.wait();
+      if (frame.length >= largeEventBytes) await bodyPacer.wait();
     }
     return buffered;
   }

@@ -1,5 +1,5 @@
 import { sharedBytes } from "../../base/bytes.ts";
-import { LoopPacer } from "../../base/loop/pacer.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Query } from "../query.ts";
 import type { ReserveMemory } from "../turn-records.ts";
 
@@ -12,9 +12,6 @@ export interface LongBody {
 
 /** Reading these takes a few milliseconds where the database is read on the event loop. */
 const bytesPerRead = 1024 * 1024;
-
-/** Limits concurrent reads of long bodies and conversations, so that many at once do not add up. */
-export const longReads = new LoopPacer({ budgetMs: 2 });
 
 /** The whole body, in memory that other threads see too. Null if a part is missing: half of one must never pass for a whole. */
 export async function wholeBody(
@@ -34,7 +31,7 @@ export async function wholeBody(
   let length = 0;
   const atOnce = Math.max(1, Math.floor((parts * bytesPerRead) / ahead.bytes));
   for (let first = 0; first < parts; first += atOnce) {
-    await longReads.wait();
+    await bodyPacer.wait();
     const rows = await read<Pick<LongBody, "body">>(
       `SELECT body FROM response_parts WHERE recording_id = $1::text AND sequence >= $2::int8 AND sequence < $3::int8
       ORDER BY sequence`,

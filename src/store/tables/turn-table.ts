@@ -1,3 +1,4 @@
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { Queries } from "../query.ts";
 import type {
   ChainQuery,
@@ -11,7 +12,7 @@ import type {
   TurnsWithItems,
   WantedRoom,
 } from "../turn-records.ts";
-import { type LongBody, longReads, wholeBody } from "./long-body.ts";
+import { type LongBody, wholeBody } from "./long-body.ts";
 
 type TurnRow = Omit<StoredTurn, "endBytes" | "recording"> & LongBody;
 
@@ -101,7 +102,7 @@ export class StoredTurns implements TurnRecords {
     const found: ReadTurn[] = newest.filter(({ expiredItem }) => expiredItem === null);
     for (const { expiredItem } of newest) {
       if (expiredItem === null) continue;
-      await longReads.wait();
+      await bodyPacer.wait();
       found.push(...(await read<ReadTurn>(findOlderWithItem, [keyId, expiredItem, nowMs])));
     }
     return found;
@@ -110,7 +111,7 @@ export class StoredTurns implements TurnRecords {
   async makeRoom({ keyId, bytes, keyBytes, replaces = 0 }: WantedRoom): Promise<void> {
     const { read, change } = this.#queries;
     for (;;) {
-      await longReads.wait();
+      await bodyPacer.wait();
       const [stored] = await read<{ bytes: number }>(sumOthers, [keyId, replaces]);
       const missing = (stored?.bytes ?? 0) + bytes - keyBytes;
       if (missing <= 0 || (await change(deleteOldest, [keyId, replaces, missing])).length === 0) return;
@@ -151,7 +152,7 @@ export class StoredTurns implements TurnRecords {
   }
 
   async prune(nowMs: number, limit: number): Promise<number> {
-    await longReads.wait();
+    await bodyPacer.wait();
     return (await this.#queries.change(deleteOld, [nowMs, limit, maxPrunedBytes])).length;
   }
 
@@ -183,7 +184,7 @@ export class StoredTurns implements TurnRecords {
     const { read } = this.#queries;
     const turns: StoredTurn[] = [];
     for (const numbers of inReads(links.toSorted((one, other) => one.no - other.no))) {
-      await longReads.wait();
+      await bodyPacer.wait();
       for (const row of await read<TurnRow>(readTurns, [numbers])) {
         const body = await wholeBody(read, row);
         if (body !== null) turns.push(storedTurn(row, body));

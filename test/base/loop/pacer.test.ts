@@ -1,11 +1,16 @@
 import { expect, test } from "bun:test";
 import { LoopPacer, nextLoopIteration } from "../../../src/base/loop/pacer.ts";
 
-/** Five callers that each take this long; how many have gone on after each turn, and in which order. */
-async function pace(pacer: LoopPacer, stepMs: number): Promise<{ goneOn: number[]; perTurn: number[] }> {
+/** Five callers that each take this long, after so many awaits; how many have gone on after each turn, and in which order. */
+async function pace(
+  pacer: LoopPacer,
+  stepMs: number,
+  awaits = 0,
+): Promise<{ goneOn: number[]; perTurn: number[] }> {
   const goneOn: number[] = [];
   const call = async (caller: number) => {
     await pacer.wait();
+    for (let count = 0; count < awaits; count += 1) await null;
     goneOn.push(caller);
     for (const endMs = performance.now() + stepMs; performance.now() < endMs; );
   };
@@ -31,6 +36,12 @@ test("with a budget, callers share a turn until it is spent", async () => {
   const slow = await pace(new LoopPacer({ budgetMs: 2 }), 4);
   expect(slow.goneOn).toEqual([0, 1, 2, 3, 4]);
   expect(Math.max(...slow.perTurn)).toBe(1);
+});
+
+test("what a caller does counts toward the budget, even if it awaits something first", async () => {
+  const { goneOn, perTurn } = await pace(new LoopPacer({ budgetMs: 2 }), 4, 10);
+  expect(goneOn).toEqual([0, 1, 2, 3, 4]);
+  expect(Math.max(...perTurn)).toBe(1);
 });
 
 test("a few need not wait in an iteration, and as many again in the next", async () => {
