@@ -66,6 +66,7 @@ export class Attempts {
         throw notPrepared(candidate, state, error);
       }
       if (plan.isOver) throw disconnectedBeforeSending(candidate, plan, state);
+      if (!this.#selector.beginAttempt(candidate, state)) continue;
 
       const startedMs = this.#nowMs();
       const key = candidate.state.providerState.keys.pick(startedMs, plan);

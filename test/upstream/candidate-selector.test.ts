@@ -205,27 +205,26 @@ describe("after an attempt that failed, a request", () => {
 });
 
 describe("the retry budget", () => {
-  const exhausted = () => {
-    for (let retry = 0; retry < 50; retry += 1) {
-      const { next, state } = exchangeAt({});
-      state.attempts = 1;
-      void next();
-    }
+  /** Whether an exchange whose first attempt has failed may begin another one. */
+  const retries = async () => {
+    const { next, state } = exchangeAt({});
+    state.attempts = 1;
+    const candidate = await next();
+    return candidate !== null && selector.beginAttempt(candidate, state);
+  };
+  const exhausted = async () => {
+    for (let retry = 0; retry < 50; retry += 1) expect(await retries()).toBe(true);
   };
 
   test("is a share of the exchanges that were counted", async () => {
     for (let exchange = 0; exchange < 1000; exchange += 1) selector.countExchange(clock.monotonicMs());
-    let retries = 0;
-    for (let retry = 0; retry < 300; retry += 1) {
-      const { next, state } = exchangeAt({});
-      state.attempts = 1;
-      if ((await next()) !== null) retries += 1;
-    }
-    expect(retries).toBe(200);
+    let begun = 0;
+    for (let retry = 0; retry < 300; retry += 1) if (await retries()) begun += 1;
+    expect(begun).toBe(200);
   });
 
   test("that is used up ends the order, and takes no slot", async () => {
-    exhausted();
+    await exhausted();
     const { next, first, second, state } = exchangeAt(limited, limited);
     state.attempts = 1;
     expect(await next()).toBeNull();
@@ -234,8 +233,27 @@ describe("the retry budget", () => {
     expect([first.gate?.inside, second.gate?.inside]).toEqual([0, 0]);
   });
 
-  test("that is used up allows no attempt with another key, and keeps no slot for it", () => {
-    exhausted();
+  test("is not used by a deployment that was selected and never called", async () => {
+    for (let selected = 0; selected < 60; selected += 1) {
+      const { next, first, state } = exchangeAt({});
+      state.attempts = 1;
+      expect(await next()).toBe(first);
+    }
+    await exhausted();
+  });
+
+  test("that others have used up meanwhile ends the order, and keeps no slot", async () => {
+    const { next, first, second, state } = exchangeAt(limited, limited);
+    state.attempts = 1;
+    expect(await next()).toBe(first);
+    await exhausted();
+    expect(selector.beginAttempt(first, state)).toBe(false);
+    expect(await next()).toBeNull();
+    expect([first.gate?.inside, second.gate?.inside]).toEqual([0, 0]);
+  });
+
+  test("that is used up allows no attempt with another key, and keeps no slot for it", async () => {
+    await exhausted();
     const { first, state } = exchangeAt(limited);
     state.attempts = 1;
     expect(selector.tryOtherKey(first, state)).toBe(false);

@@ -79,10 +79,14 @@ export class RetryBudget {
 
   /** Takes one retry out of the budget; false if none is left. */
   tryRetry(nowMs: number): boolean {
-    const retries = this.#requests.marked(nowMs);
-    if (retries >= minRetries && retries + 1 > this.#requests.all(nowMs) * retryShare) return false;
+    if (!this.hasRetry(nowMs)) return false;
     this.#requests.mark(nowMs);
     return true;
+  }
+
+  hasRetry(nowMs: number): boolean {
+    const retries = this.#requests.marked(nowMs);
+    return retries < minRetries || retries + 1 <= this.#requests.all(nowMs) * retryShare;
   }
 }
 

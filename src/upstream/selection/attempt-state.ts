@@ -21,6 +21,8 @@ export class AttemptState {
   nextCandidate: Candidate | null = null;
   /** The next attempt uses another of the provider's keys. */
   isOtherKey = false;
+  /** The next attempt is taken from the retry budget when it begins. */
+  usesRetryBudget = false;
   /** Whether the current attempt is the single probe that an open breaker lets through. */
   isProbe = false;
   /** There is no alternative, so open breakers are ignored. */

@@ -49,10 +49,21 @@ export class CandidateSelector {
     return true;
   }
 
+  /**
+   * Takes the attempt that is about to begin from the retry budget. Not before: what the gateway itself denies, such as
+   * a fallback by a cap, costs no retry. If none is left, returns false and ends the order.
+   */
+  beginAttempt(candidate: Candidate, state: AttemptState): boolean {
+    if (!state.usesRetryBudget || this.#retryBudget.tryRetry(this.#nowMs())) return true;
+    endOrder(candidate, state);
+    return false;
+  }
+
   /** Makes the next attempt go to the same deployment, if it has a slot. It has cost the provider nothing. */
   tryAgain(candidate: Candidate, state: AttemptState): boolean {
     if (!tryTakeSlot(candidate)) return false;
     state.nextCandidate = candidate;
+    state.usesRetryBudget = false;
     return true;
   }
 
@@ -88,15 +99,15 @@ export class CandidateSelector {
   /** Skips the candidate and the rest of the order if there have been enough attempts. */
   #withinBudget(candidate: Candidate, state: AttemptState): Candidate | null {
     if (this.#mayAttempt(state)) return candidate;
-    state.nextIndex = state.candidates.length;
-    giveUpCandidate(candidate, state);
+    endOrder(candidate, state);
     return null;
   }
 
-  /** The first attempt is free, the others use the retry budget. */
+  /** The first attempt is free, the others use the retry budget once they begin. */
   #mayAttempt(state: AttemptState): boolean {
-    if (state.attempts === 0) return true;
-    return state.attempts < maxAttempts && this.#retryBudget.tryRetry(this.#nowMs());
+    state.usesRetryBudget = state.attempts > 0;
+    if (!state.usesRetryBudget) return true;
+    return state.attempts < maxAttempts && this.#retryBudget.hasRetry(this.#nowMs());
   }
 
   /** At most once each: waiting for a deployment if none could be tried, and a retry after a delay. */
@@ -168,6 +179,11 @@ function takeNextCandidate(state: AttemptState): Candidate | null {
   state.nextCandidate = null;
   state.isOtherKey = false;
   return candidate;
+}
+
+function endOrder(candidate: Candidate, state: AttemptState): void {
+  state.nextIndex = state.candidates.length;
+  giveUpCandidate(candidate, state);
 }
 
 /** Releases slot and probe of a candidate that no call was made to. Once made, a call releases its slot by itself. */
