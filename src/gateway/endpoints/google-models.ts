@@ -1,8 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
-import type { ModelUse } from "../../base/models/model-uses.ts";
-import type { PublicModel } from "../../catalog/public-model.ts";
-import type { ModelSettings } from "../../config/settings.ts";
 import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { admitOptional } from "../admission/admit.ts";
 import { urlOf } from "../exchange/client-call.ts";
@@ -15,9 +12,11 @@ import {
   type ServedOperation,
 } from "../exchange/served-operation.ts";
 import { commonHeaders } from "../response/headers.ts";
-import { findShown, listed } from "./models.ts";
+import { googleModel } from "./google-model.ts";
+import { modelListFor } from "./model-list.ts";
+import { findShown, writtenList } from "./models.ts";
 
-const googleModel = Type.Object({
+const googleModelSchema = Type.Object({
   name: Type.String(),
   version: Type.String(),
   displayName: Type.String(),
@@ -29,9 +28,9 @@ const googleModel = Type.Object({
 });
 
 const schemas = {
-  GoogleModel: googleModel,
+  GoogleModel: googleModelSchema,
   GoogleModelList: Type.Object({
-    models: Type.Array(googleModel),
+    models: Type.Array(googleModelSchema),
     nextPageToken: Type.Optional(Type.String()),
   }),
 };
@@ -96,15 +95,10 @@ async function listModels(gateway: Gateway, exchange: Exchange): Promise<Respons
   const { searchParams } = urlOf(exchange.call);
   const from = numberIn(searchParams, "pageToken", 0);
   const size = numberIn(searchParams, "pageSize", usualPage);
-  const { catalog } = exchange.configured;
-  const all = listed(exchange, key);
+  const { google: all } = modelListFor(exchange.configured.catalog, key);
   const next = from + Math.min(size || usualPage, maxPage);
-  const models = all.slice(from, next).flatMap((each) => {
-    const model = catalog.find(each.id);
-    return model === undefined ? [] : [shown(each, model)];
-  });
-  const more = next < all.length ? { nextPageToken: String(next) } : {};
-  return Response.json({ models, ...more }, { headers: commonHeaders(exchange) });
+  const more = next < all.length ? `,"nextPageToken":"${next}"` : "";
+  return writtenList(exchange, `{"models":[${all.slice(from, next).join()}]${more}}`);
 }
 
 function numberIn(query: URLSearchParams, name: string, absent: number): number {
@@ -116,28 +110,7 @@ function numberIn(query: URLSearchParams, name: string, absent: number): number 
 
 async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const model = await findShown(gateway, exchange);
-  return Response.json(shown(exchange.configured.catalog.show(model), model), {
+  return Response.json(googleModel(exchange.configured.catalog.show(model), model), {
     headers: commonHeaders(exchange),
   });
-}
-
-const methods: { readonly [Use in ModelUse]?: readonly string[] } = {
-  generation: ["generateContent", "countTokens"],
-  embeddings: ["embedContent", "batchEmbedContents"],
-};
-
-function shown(
-  { id, display_name: displayName, tagline }: PublicModel,
-  { contextWindow, maxOutputTokens, serves, capabilities }: ModelSettings,
-) {
-  return {
-    name: `models/${id}`,
-    version: "1",
-    displayName,
-    description: tagline,
-    inputTokenLimit: contextWindow ?? undefined,
-    outputTokenLimit: maxOutputTokens ?? undefined,
-    supportedGenerationMethods: serves.flatMap((use) => methods[use] ?? []),
-    thinking: capabilities["reasoning"] === true,
-  };
 }

@@ -1,10 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { unknownModelMessage } from "../../base/models/unknown-model.ts";
-import { codexModel } from "../../catalog/codex-model.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { isCharged, routesFor } from "../../dialects/metered/registry.ts";
 import { plainErrors } from "../../dialects/registry.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import { admitOptional } from "../admission/admit.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
@@ -15,8 +12,8 @@ import {
   readingCodes,
   type ServedOperation,
 } from "../exchange/served-operation.ts";
-import { isPayable } from "../request/model.ts";
 import { commonHeaders } from "../response/headers.ts";
+import { modelListFor } from "./model-list.ts";
 import { model, modelList } from "./models-schema.ts";
 
 const describing = {
@@ -60,24 +57,21 @@ export const showModelOperation: ServedOperation = {
   run: showModel,
 };
 
-/**
- * The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. By the
- * contract the list has no field but these two. Anthropic's clients stop paging where `has_more` is absent.
- */
+/** The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. */
 async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
-  if (urlOf(exchange.call).searchParams.has("client_version")) return listForCodex(exchange, key);
-  const data = listed(exchange, key);
-  return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
+  const list = modelListFor(exchange.configured.catalog, key);
+  // Codex sends its version, and cannot read the contract's list.
+  if (!urlOf(exchange.call).searchParams.has("client_version")) return writtenList(exchange, list.plain);
+  const { body, etag } = list.codex;
+  return writtenList(exchange, body, { etag });
 }
 
-/** Codex sends its version, and cannot read the contract's list. */
-function listForCodex(exchange: Exchange, key: KeyRecord | null): Response {
-  const { catalog } = exchange.configured;
-  const generates = ({ id }: { readonly id: string }) => catalog.find(id)?.serves.includes("generation");
-  const models = listed(exchange, key).filter(generates).map(codexModel);
-  const etag = `"${Bun.SHA256.hash(JSON.stringify(models), "hex")}"`;
-  return Response.json({ models }, { headers: { ...commonHeaders(exchange), etag } });
+const asJson = { "content-type": "application/json;charset=utf-8" };
+
+/** A list of models that is JSON already. */
+export function writtenList(exchange: Exchange, body: Blob | string, more: object = {}): Response {
+  return new Response(body, { headers: { ...commonHeaders(exchange), ...asJson, ...more } });
 }
 
 /** One model, by its id or an alias. A model that the caller cannot use is not found, as in the list. */
@@ -96,17 +90,6 @@ export async function findShown(gateway: Gateway, exchange: Exchange): Promise<M
     throw new GatewayError("model_not_found", unknownModelMessage(name), { param: "model" });
   }
   return model;
-}
-
-export function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
-  if (key === null) return catalog.list(catalog.publicModels());
-  const models = catalog.modelsFor(key);
-  return catalog.list(key.mode === "credit" ? models.filter(isForCredit) : models);
-}
-
-/** A model without a price is rejected for credit keys, on the routes that are charged. */
-function isForCredit(model: ModelSettings): boolean {
-  return isPayable(model) || routesFor(model.serves).some((route) => !isCharged(route));
 }
 
 /** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */
