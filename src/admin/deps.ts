@@ -11,7 +11,7 @@ import type { Accounts } from "../ledger/accounts.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store, StoreProblem, StoreStats } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
-import type { Guard, Origin } from "./access/guard.ts";
+import type { CallerAddress, Guard } from "./access/guard.ts";
 import type { KnownNames } from "./key-terms/known-names.ts";
 import type { Live } from "./live/live.ts";
 import type { InFlightView } from "./requests/schema.ts";
@@ -19,7 +19,7 @@ import type { InFlightView } from "./requests/schema.ts";
 /** Information about a request's connection from the HTTP server, and actions on it. */
 export interface Connections {
   /** The origin of a request, with trusted proxies taken into account. */
-  originOf(request: Request): Origin;
+  originOf(request: Request): CallerAddress;
   /** Lets a request take longer than connections may be idle. */
   keepWaiting(request: Request): void;
 }

@@ -5,16 +5,11 @@ import { itemsFieldOf, type RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation, type GenerationTerms } from "./attempt/generation.ts";
-import {
-  type HeldGeneration,
-  leaveToProvider,
-  openReturned,
-  returnedGeneration,
-} from "./attempt/line-at-provider.ts";
+import { HeldGeneration } from "./attempt/held-generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
 import { errorOfStepDown, stepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
-import { holdFor, settledOrReleased } from "./charge/hold.ts";
+import { holdFor, resumeHold, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { reserveTokens } from "./charge/reserve-tokens.ts";
@@ -72,11 +67,8 @@ export async function generate(
     await lockConversation(call, keeping.conversation);
   await gateway.ongoing.enter(exchange, call.keyId);
   const wanted = await generationOf(plan);
-  const { line } = exchange.call;
-  const returnedHold = line?.returned?.hold ?? null;
-  const held = returnedHold === null ? await hold(wanted, asked) : returnedGeneration(wanted, returnedHold);
-  if (line?.sender !== undefined && (await leaveToProvider(held, line.sender)))
-    return new Response(null, { status: 202 });
+  const held = await hold(wanted, asked);
+  if (await exchange.call.origin.takeOver(held)) return exchange.handedOver();
   const { generation, meter } = held;
   return await settledOrReleased(gateway, exchange, generation.wanted, meter, () => answer(held));
 }
@@ -135,13 +127,16 @@ async function generationOf(plan: PlannedGeneration): Promise<Generation> {
 async function hold(requested: Generation, asked: AskedGeneration): Promise<HeldGeneration> {
   const { call } = asked;
   const { gateway, exchange } = call;
+  const held = exchange.call.origin.earlier?.hold ?? null;
+  if (held !== null)
+    return new HeldGeneration(requested, resumeHold(gateway, exchange, requested.wanted, held));
   const tried = new Set<ModelSettings>();
   for (let generation = requested; ; ) {
     const { model, wanted } = generation;
     tried.add(model);
     try {
       if (call.hasTokenLimits) await reserveTokens(gateway, exchange, wanted);
-      return { generation, meter: await holdFor(gateway, exchange, wanted) };
+      return new HeldGeneration(generation, await holdFor(gateway, exchange, wanted));
     } catch (error) {
       const planOf = async (other: ModelSettings) => generationOf(await planFor(asked, other));
       generation = await stepDown(generation, error, tried, planOf);
@@ -163,10 +158,7 @@ async function answer({ generation, meter }: HeldGeneration): Promise<Response> 
   meter.noteExtras(null);
   let opened: OpenedCall;
   try {
-    const returned = exchange.call.line?.returned;
-    opened = await (returned === undefined
-      ? exchange.configured.upstream.open(asking)
-      : openReturned(asking, returned));
+    opened = await exchange.call.origin.open(asking, exchange.configured, exchange.clock);
   } catch (error) {
     return await chargeFailure(asking, errorOfStepDown(exchange, error));
   }

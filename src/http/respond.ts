@@ -12,6 +12,7 @@ import { withoutStore } from "../gateway/exchange/describe-error.ts";
 import { endExchange } from "../gateway/exchange/end-exchange.ts";
 import { clientClosedRequest, Exchange } from "../gateway/exchange/exchange.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
+import { clientOrigin } from "../gateway/exchange/origin.ts";
 import type { ServedOperation } from "../gateway/exchange/served-operation.ts";
 import { commonHeaders } from "../gateway/response/headers.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
@@ -24,6 +25,7 @@ const minIdleSeconds = 5;
 
 /** One request on its connection. The address is looked up on demand, since few requests need it. */
 export class HttpCall implements ClientCall {
+  readonly origin = clientOrigin;
   readonly request: Request;
   readonly route: Route;
   protected readonly server: Server<unknown>;

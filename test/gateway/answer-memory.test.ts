@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "b
 import { connect, type Socket } from "node:net";
 import { AdmittedCall } from "../../src/gateway/exchange/admitted-call.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
+import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import type { ServedRoute } from "../../src/gateway/exchange/served-operation.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { bodyResponse } from "../../src/gateway/response/body-response.ts";
@@ -61,7 +62,13 @@ async function askWithoutReading(): Promise<Socket> {
 async function begun(signal: AbortSignal): Promise<AdmittedCall> {
   const request = new Request(world.running.url, { signal });
   const [route] = routes;
-  const connection = { address: "127.0.0.1", isForwarded: false, keepWaiting() {}, disconnect() {} };
+  const connection = {
+    address: "127.0.0.1",
+    origin: clientOrigin,
+    isForwarded: false,
+    keepWaiting() {},
+    disconnect() {},
+  };
   const exchange = new Exchange({ request, route: route as ServedRoute, ...connection }, world.gateway);
   return new AdmittedCall(world.gateway, exchange, (await world.creditCaller()).key);
 }

@@ -5,6 +5,7 @@ import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
 import { endExchange } from "../../src/gateway/exchange/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
+import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import type { GuardedStream } from "../../src/gateway/exchange/watchdog.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { rejectUnreadable } from "../../src/gateway/response/client-response.ts";
@@ -45,6 +46,7 @@ class Asked {
         request: new Request("http://localhost/v1/embeddings", { method: "POST" }),
         route,
         address: "127.0.0.1",
+        origin: clientOrigin,
         isForwarded: false,
         keepWaiting: () => undefined,
         disconnect: () => undefined,

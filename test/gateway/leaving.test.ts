@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
+import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { respond } from "../../src/http/respond.ts";
 import { type Answer, json, openAiError, silence, sse, text } from "../support/answers.ts";
@@ -51,6 +52,7 @@ function ask(
     }),
     route,
     address: "127.0.0.1",
+    origin: clientOrigin,
     isForwarded: false,
     keepWaiting: () => undefined,
     disconnect: () => undefined,

@@ -6,6 +6,7 @@ import { loadSettings } from "../../src/config/load.ts";
 import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/exchange/ongoing.ts";
+import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { createLogs } from "../../src/observe/log.ts";
 import { Upstream } from "../../src/upstream/providers.ts";
@@ -23,6 +24,7 @@ function exchange(signal: AbortSignal | null = null): Exchange {
     request: new Request("http://localhost/", { signal }),
     route,
     address: "127.0.0.1",
+    origin: clientOrigin,
     isForwarded: false,
     keepWaiting: () => undefined,
     disconnect: () => undefined,

@@ -4,6 +4,7 @@ import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { plainErrors } from "../../src/dialects/registry.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
 import { ProducedOutput } from "../../src/gateway/charge/usage-evidence.ts";
+import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import {
   chargedCodes,
   chargedHeaders,
@@ -75,7 +76,7 @@ function call({ secret }: Caller, callerId: string): Promise<Response> {
     body: "seven tokens of text",
   });
   const route = { ...measure, mode: "token_budget" as const };
-  const connection = { address: "127.0.0.1", isForwarded: false };
+  const connection = { address: "127.0.0.1", origin: clientOrigin, isForwarded: false };
   const nothing = () => undefined;
   return respond(
     world.gateway,

@@ -44,7 +44,7 @@ export interface Guard {
   settings(): AdminSettings;
 }
 
-export interface Origin {
+export interface CallerAddress {
   readonly address: string;
   /** Whether the request came from a trusted proxy, whose user header counts. */
   readonly isFromProxy: boolean;
@@ -71,7 +71,7 @@ const cookieName = "sluice_session";
 export async function admit(
   guard: Guard,
   request: Request,
-  origin: Origin,
+  origin: CallerAddress,
   needed: Role,
   changes: boolean,
 ): Promise<Verdict> {
@@ -106,7 +106,7 @@ function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAcces
 export async function admitAsMember(
   guard: Guard,
   request: Request,
-  origin: Origin,
+  origin: CallerAddress,
   changes: boolean,
 ): Promise<Verdict> {
   const verdict = await admit(guard, request, origin, "member", changes);
@@ -118,7 +118,7 @@ export async function admitAsMember(
 export async function isStillAdmitted(
   guard: Guard,
   request: Request,
-  origin: Origin,
+  origin: CallerAddress,
   needed: Role,
 ): Promise<boolean> {
   return (await admit(guard, request, origin, needed, false)).kind === "admitted";
@@ -128,7 +128,7 @@ export async function isStillAdmitted(
 async function recognize(
   guard: Guard,
   request: Request,
-  { address, isFromProxy }: Origin,
+  { address, isFromProxy }: CallerAddress,
 ): Promise<RecognizedCaller | RejectedAccess> {
   const bearer = bearerOf(request);
   if (bearer !== null) return tryToken(guard, bearer, address);
@@ -213,7 +213,7 @@ export function memberOf(owner: string): Pick<Caller, "owner" | "owns"> {
 export function admitKey(
   { guard, keys }: { readonly guard: Guard; readonly keys: KeyRing },
   bearer: string,
-  { address }: Origin,
+  { address }: CallerAddress,
 ): Verdict {
   const waitSeconds = guard.lockout.waitSeconds(address);
   const shown = keys.find(bearer);

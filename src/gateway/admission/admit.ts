@@ -28,7 +28,7 @@ function admitAgain(gateway: Gateway, exchange: Exchange, keyId: string): Admitt
   if (key === null) throw rejected("The API key has been deleted.");
   exchange.key = key;
   // What has run is charged to the hold that it has, whatever the key may do now.
-  if (exchange.call.line?.returned === undefined) checkKey(key, exchange.call, exchange);
+  if (exchange.call.origin.earlier === null) checkKey(key, exchange.call, exchange);
   return new AdmittedCall(gateway, exchange, key);
 }
 

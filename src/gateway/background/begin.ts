@@ -2,6 +2,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import { queuedHead, withoutOutput } from "../../dialects/openai-responses/client/background.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { Generation } from "../attempt/generation.ts";
+import { BackgroundOrigin } from "../conversations/background-request.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { Replay } from "../exchange/claims.ts";
 import type { RoutedCall, TurnPlan } from "../request/route.ts";
@@ -76,7 +77,8 @@ async function store(call: RoutedCall, plan: BackgroundRequest, queued: QueuedTu
     if (claim !== null) await claims.end(claim);
     exchange.taken.claim = exchange.taken.recorder = null;
     const { route } = exchange.call;
-    const detached = new DetachedCall({ route, call: client, keyId, background: { id, isStreamed } });
+    const origin = new BackgroundOrigin({ id, isStreamed });
+    const detached = new DetachedCall({ route, call: client, keyId, origin });
     const run = new BackgroundRun({ gateway, keyId, plan, call: detached, queued, events: 0 });
     backgrounds.add(run);
     return run;

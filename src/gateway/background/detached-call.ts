@@ -1,5 +1,5 @@
-import type { ClientCall, LineOfBatch, Route, StreamSource } from "../exchange/client-call.ts";
-import type { BackgroundPlan } from "../turns/backgrounds.ts";
+import type { ClientCall, Route, StreamSource } from "../exchange/client-call.ts";
+import type { Origin } from "../exchange/origin.ts";
 
 /** The data for running a request again. It has no credentials: its key is known. */
 export interface StoredCall {
@@ -37,9 +37,7 @@ interface DetachedCallParts {
   /** Absent if it was read already. */
   readonly body?: Uint8Array;
   readonly keyId: string;
-  /** The response that it runs, or the line of a batch. */
-  readonly background?: BackgroundPlan;
-  readonly line?: LineOfBatch;
+  readonly origin: Origin;
 }
 
 /** A request without a connection. Only `cancel` ends it early. */
@@ -49,18 +47,16 @@ export class DetachedCall implements ClientCall {
   readonly address: string;
   readonly isForwarded = false;
   readonly keyId: string;
-  readonly background?: BackgroundPlan;
-  readonly line?: LineOfBatch;
+  readonly origin: Origin;
   readonly body?: Uint8Array;
   readonly #cancelling = new AbortController();
   #source: StreamSource | null = null;
 
-  constructor({ route, call, body, keyId, background, line }: DetachedCallParts) {
+  constructor({ route, call, body, keyId, origin }: DetachedCallParts) {
     this.route = route;
     this.address = call.address;
     this.keyId = keyId;
-    if (background !== undefined) this.background = background;
-    if (line !== undefined) this.line = line;
+    this.origin = origin;
     if (body !== undefined) this.body = body;
     this.request = {
       url: call.path,

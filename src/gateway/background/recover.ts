@@ -1,6 +1,7 @@
 import { type ErrorCode, errorKinds, GatewayError } from "../../base/errors.ts";
 import { backgroundStatus } from "../../dialects/openai-responses/client/background.ts";
 import type { StoredBackground } from "../../store/store.ts";
+import { BackgroundOrigin } from "../conversations/background-request.ts";
 import type { Route } from "../exchange/client-call.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { openBody } from "../turns/turn-body.ts";
@@ -62,7 +63,9 @@ async function callOf(
   if (bytes === null) return null;
   const { call, body } = readCall(bytes);
   const route = routeAt(call.path);
-  return route && new DetachedCall({ route, call, body, keyId, background: { id, isStreamed } });
+  return (
+    route && new DetachedCall({ route, call, body, keyId, origin: new BackgroundOrigin({ id, isStreamed }) })
+  );
 }
 
 /** Repeats the request until it gets further than its first run, or is permanently rejected. */

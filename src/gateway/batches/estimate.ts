@@ -31,6 +31,7 @@ import { checkRead } from "../request/read-request.ts";
 import { noTurn, RoutedCall } from "../request/route.ts";
 import type { BatchRequest } from "./batch-object.ts";
 import type { InputReader } from "./input-file.ts";
+import { LineOrigin } from "./line-origin.ts";
 
 /** Lines are read for so long before others continue. */
 const sliceMs = 3;
@@ -52,7 +53,7 @@ export class BatchEstimate {
   ) {
     const { route } = exchange.call;
     const call = new DetachedCall({
-      ...{ route, keyId: key.id, line: { batchId: "", no: 0 } },
+      ...{ route, keyId: key.id, origin: new LineOrigin({ batchId: "", no: 0 }) },
       call: { path: endpoint, address, headers },
     });
     this.#admitted = new AdmittedCall(gateway, new Exchange(call, gateway), key);

@@ -4,8 +4,8 @@ import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { onOneLine } from "../../dialects/json/json-bytes.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { nameOfResult } from "../response/record-response.ts";
 import { openBody } from "../turns/turn-body.ts";
+import { nameOfResult } from "./line-origin.ts";
 import { messageDialect } from "./message-dialect.ts";
 import { openText, placeOfCustomId } from "./sealed-text.ts";
 

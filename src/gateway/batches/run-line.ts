@@ -5,14 +5,13 @@ import { plainErrors } from "../../dialects/registry.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import type { BatchTokens, ClaimedLine, LineEnd, Reports } from "../../store/store.ts";
 import { DetachedCall } from "../background/detached-call.ts";
-import type { LineOfBatch } from "../exchange/client-call.ts";
 import { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import type { ServedRoute } from "../exchange/served-operation.ts";
-import { nameOfResult } from "../response/record-response.ts";
 import { bodyPieces, openBody } from "../turns/turn-body.ts";
 import { WaitsForProvider } from "./at-provider/outbox.ts";
 import type { BatchRequest } from "./batch-object.ts";
+import { type LineAtProviderParts, LineOrigin, nameOfResult } from "./line-origin.ts";
 import type { OpenBatch } from "./open-batch.ts";
 import { lineLength, nameOfError } from "./results.ts";
 
@@ -51,7 +50,7 @@ export async function runLine(
   serving: LineServing,
   batch: OpenBatch,
   line: ClaimedLine,
-  provider: Pick<LineOfBatch, "sender" | "returned"> = {},
+  provider: LineAtProviderParts = {},
 ): Promise<LineOutcome> {
   const { gateway } = serving;
   const { batches } = gateway.configured.settings;
@@ -66,7 +65,7 @@ export async function runLine(
   }
   const { keyId, request } = batch;
   const call = new DetachedCall({
-    ...{ route, keyId, body, line: { batchId: batch.id, no: line.no, ...provider } },
+    ...{ route, keyId, body, origin: new LineOrigin({ batchId: batch.id, no: line.no }, provider) },
     call: { path: route.path, address: request.address, headers: headersOf(request, line) },
   });
   const exchange = new Exchange(call, gateway);
@@ -119,11 +118,11 @@ async function outcomeOf(
 }
 
 /** Its key cannot be used now. What has run at a provider ends all the same: the key may never be active again. */
-function mayNotRun(gateway: Gateway, { keyId }: OpenBatch, { call: { line } }: Exchange): boolean {
+function mayNotRun(gateway: Gateway, { keyId }: OpenBatch, { call: { origin } }: Exchange): boolean {
   const key = gateway.keys.byId(keyId);
   const isActive = key !== null && effectiveStatus(key, gateway.clock.wallMs()) === "active";
-  if (isActive || line?.returned === undefined) return !isActive;
-  return line.returned.hold === null && key !== null && key.status !== "revoked";
+  if (isActive || origin.earlier === null) return !isActive;
+  return origin.earlier.hold === null && key !== null && key.status !== "revoked";
 }
 
 /** The provider or the gateway has too much to do. */

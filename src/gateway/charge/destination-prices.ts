@@ -24,8 +24,8 @@ export interface Destination {
   readonly key: KeyAccess & Pick<KeyRecord, "mode" | "tools">;
   /** Metered requests pass in formats of their own, so any field counts. */
   readonly isMetered?: boolean;
-  /** It is a line of a batch. */
-  readonly isLine?: boolean;
+  /** It may be charged by the tiers of batches. */
+  readonly isDeferred?: boolean;
 }
 
 /** The permission of a token-budget key for tools that cost money. */

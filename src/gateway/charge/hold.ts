@@ -71,7 +71,13 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   return meterOf(gateway, exchange, wanted, hold, held);
 }
 
-export function meterOf(
+/** Continues with what an earlier run has set aside. */
+export function resumeHold(gateway: Gateway, exchange: Exchange, wanted: WantedHold, hold: Hold): CostMeter {
+  exchange.taken.hold = hold;
+  return meterOf(gateway, exchange, wanted, hold);
+}
+
+function meterOf(
   terms: Gateway,
   exchange: Exchange,
   { key, extras: requestedExtras, atMost }: WantedHold,
@@ -157,8 +163,7 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
     requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
-    // Lines have limits of their own.
-    isInFlight: exchange.call.line === undefined,
+    isInFlight: exchange.call.origin.isInteractive,
   };
 }
 

@@ -31,7 +31,9 @@ type ExtrasRequest = Pick<ClientRequest, "truncated" | "asked" | "tools" | "spea
  */
 export function requestExtras(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const extras = extrasOf(request, destination);
-  return destination.isLine === true ? extrasOfLine(request, destination, extras ?? nothingExtra) : extras;
+  return destination.isDeferred === true
+    ? extrasOfLine(request, destination, extras ?? nothingExtra)
+    : extras;
 }
 
 /** A line that names no tier may be charged by any of those that lines have. */

@@ -2,12 +2,23 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { inForeground } from "../../dialects/openai-responses/client/background.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { Origin } from "../exchange/origin.ts";
 import { noSuchResponse } from "../references/provider-id-owners.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import type { ReadRequest, TurnPlan } from "../request/route.ts";
-import type { BackgroundRequest } from "../turns/backgrounds.ts";
+import type { BackgroundPlan, BackgroundRequest } from "../turns/backgrounds.ts";
 import { keepsResponses } from "../turns/storage-settings.ts";
 import { parentOf } from "./compaction.ts";
+
+/** A background response that runs without its client: after its begin, or again because its first process has ended. */
+export class BackgroundOrigin extends Origin {
+  readonly plan: BackgroundPlan;
+
+  constructor(plan: BackgroundPlan) {
+    super();
+    this.plan = plan;
+  }
+}
 
 /** Null for a request in the foreground. Throws if its response could not be fetched later. */
 export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest): BackgroundRequest | null {
@@ -16,10 +27,7 @@ export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest)
   const { settings } = configured;
   // It could not fetch the response, and after a restart nothing would bound what that spends.
   if (taken.playground !== null) throw rejected("is not supported in the playground. Remove it.");
-  if (call.line !== undefined) throw rejected("is not supported in batches. Remove it.");
-  if (call.remembered !== undefined) {
-    throw rejected("is not supported on WebSockets. Remove it, or send the request by HTTP.");
-  }
+  call.origin.rejectForm("background");
   if (!settings.routes.background) {
     throw rejected("is turned off here. Remove it and wait for the response, or use `stream: true`.");
   }
@@ -27,7 +35,9 @@ export function backgroundIn({ exchange }: AdmittedCall, request: ClientRequest)
     throw rejected("needs stored responses, and none are stored here. Remove it, or use `stream: true`.");
   }
   if (!request.mayStore) throw rejected("needs a stored response. Remove `store: false`.");
-  const plan = call.background ?? { id: newId("resp_"), isStreamed: request.stream };
+  const { origin } = call;
+  const plan =
+    origin instanceof BackgroundOrigin ? origin.plan : { id: newId("resp_"), isStreamed: request.stream };
   return { ...plan, sent: request.bytes };
 }
 

@@ -85,7 +85,7 @@ async function continued(
 /** A turn that continues nothing. */
 function firstTurn({ call }: Exchange, request: ClientRequest): UnplacedTurn {
   const input = () => request.inputItems();
-  const verbatim = call.remembered === undefined ? verbatimRequest(request) : undefined;
+  const verbatim = call.origin.remembered === null ? verbatimRequest(request) : undefined;
   return { isCompacted: false, parentId: null, before: [], input, request: verbatim };
 }
 
@@ -102,7 +102,7 @@ function requestedTurn(
   const summaryForm =
     kind === "compact" ? "route" : kind === storedDialect && hasTrigger(truncated) ? "response" : null;
   if (summaryForm !== null && !settings.routes.compact) throw compactsNone();
-  const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
+  const canKeep = keepsResponses(settings) || exchange.call.origin.remembered !== null;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
   const conversationId = conversationIn(truncated);
   if (parentId !== null && conversationId !== null) throw continuesBoth();
@@ -156,7 +156,7 @@ function keepingOf(
 ): TurnInMaking | null {
   const { settings } = configured;
   const isStored = mayStore && keepsResponses(settings);
-  if (!isStored && turn.conversation === undefined && call.remembered === undefined) return null;
+  if (!isStored && turn.conversation === undefined && call.origin.remembered === null) return null;
   return { ...turn, isStored, isProviders: mayStore && settings.responses.state === "provider" };
 }
 

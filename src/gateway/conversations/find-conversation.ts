@@ -147,13 +147,13 @@ async function chainOf(
   parentId: string,
 ): Promise<readonly Turn[] | null> {
   const { keyId, settings } = reader;
-  const { remembered } = exchange.call;
+  const { remembered } = exchange.call.origin;
   const own = remembered?.chain(parentId) ?? null;
   if (own !== null && (await turns.areStored(keyId, own))) return own;
   const isKept = keepsResponses(settings);
   const stored = isKept ? await turns.chain(reader, parentId) : null;
   if (stored !== null) return completed(stored);
-  const isOnSocket = remembered !== undefined && settings.responses.state === "gateway";
+  const isOnSocket = remembered !== null && settings.responses.state === "gateway";
   // The response is stored, but an earlier one in its chain is gone.
   const broken = isKept ? await turns.find(reader, parentId) : null;
   if (broken !== null) completed([broken]);

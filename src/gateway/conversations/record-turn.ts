@@ -81,7 +81,7 @@ async function recordSplit(
     }
     // One may also be more than a key may keep.
     const isStored = recorded?.some(({ id }) => id === response.id) ?? false;
-    call.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
+    call.origin.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
     return recorded;
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.

@@ -48,9 +48,8 @@ export async function claimIdempotency(
 }
 
 /** Where an idempotency key is unique: results of a batch have the numbers of its lines, and a playground sees no response of its key's clients. */
-function placeOf({ call, taken }: Exchange): string {
-  const { line, route } = call;
-  if (line !== undefined) return `batch:${line.batchId}`;
+function placeOf({ call: { origin, route }, taken }: Exchange): string {
+  if (origin.claimPlace !== null) return origin.claimPlace;
   return taken.playground === null ? route.path : `playground:${taken.playground.hash} ${route.path}`;
 }
 

@@ -4,15 +4,9 @@ import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { ClientOperation, ClientRoute } from "../../dialects/contract/client-dialect.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
-import type { Hold } from "../../ledger/accounts.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyMode } from "../../store/store.ts";
-import type { Deployment } from "../../upstream/upstream.ts";
-import type { ProviderResult } from "../../vendors/batches.ts";
-import type { PreparedRequest } from "../../vendors/provider.ts";
-import type { ActiveConfig } from "../active-config.ts";
-import type { BackgroundPlan } from "../turns/backgrounds.ts";
-import type { RememberedTurns } from "../turns/turn-body.ts";
+import type { Origin } from "./origin.ts";
 
 /**
  * One of the interface's operations as data, before it is mounted on an origin. All differences between operations are
@@ -86,6 +80,8 @@ export interface FramedStream {
 export interface ClientCall {
   readonly request: ReadableRequest;
   readonly route: Route;
+  /** Where it comes from: a client on its connection, or something that has it run. */
+  readonly origin: Origin;
   /** The client's address, proxies taken into account. */
   readonly address: string;
   /** Whether a proxy, trusted or not, declares that it forwarded the request. */
@@ -104,51 +100,6 @@ export interface ClientCall {
   readonly body?: Uint8Array;
   /** Its key, if that is known without a credential because the request was admitted before. */
   readonly keyId?: string;
-  /** The background response that it runs again, because its first process has ended. */
-  readonly background?: BackgroundPlan;
-  /** The line of a batch that it runs. Its Idempotency-Key is the number of the line, so that it is charged once. */
-  readonly line?: LineOfBatch;
-  /** The conversations that the connection remembers; absent if it is not a WebSocket. */
-  readonly remembered?: RememberedTurns;
-}
-
-export interface LineOfBatch {
-  readonly batchId: string;
-  readonly no: number;
-  /** Sends it to a provider that runs batches itself; absent if it runs here. */
-  readonly sender?: LineSender;
-  /** Its result, if it ran at a provider. */
-  readonly returned?: ReturnedLine;
-}
-
-export interface LineSender {
-  /** Whether it has taken the line. */
-  readonly hasTaken: boolean;
-  /** From now on the hold is the sender's. Throws if the line has to wait. */
-  take(line: LeavingLine): Promise<void>;
-}
-
-/** A line that is held, as its provider takes it. */
-export interface LeavingLine {
-  readonly deployment: Deployment;
-  readonly credential: string;
-  readonly request: PreparedRequest;
-  readonly hold: Hold;
-  /** What the tightest limit still allows. */
-  readonly remaining: number;
-  /** What it is charged by. */
-  readonly terms: string;
-}
-
-export interface ReturnedLine {
-  readonly result: Extract<ProviderResult, { readonly kind: "response" | "error" }>;
-  /** Null if it has ended: the line was charged, or is not. */
-  readonly hold: Hold | null;
-  readonly provider: string;
-  readonly upstreamModel: string;
-  readonly credential: string;
-  /** The configuration when it was held, by which it is charged. */
-  readonly configured: ActiveConfig;
 }
 
 /** The URL without the client's host, which may be missing or invalid. */

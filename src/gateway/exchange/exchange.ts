@@ -124,7 +124,7 @@ export class Exchange {
   firstByteMs: number | null = null;
   /** The facts of its charge; null before. */
   charge: ChargeFacts | null = null;
-  /** A replay of a stored response, or a line that is left to its provider: free, and in no report. */
+  /** A replay of a stored response, or a request that was handed over: free, and in no report. */
   isReplay = false;
   /** Its outcome was stored together with its charge. */
   isOutcomeRecorded = false;
@@ -163,8 +163,8 @@ export class Exchange {
 
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
-    this.id = call.line?.returned?.hold?.id ?? newId("req_");
-    this.configured = call.line?.returned?.configured ?? gateway.configured;
+    this.id = call.origin.earlier?.hold?.id ?? newId("req_");
+    this.configured = call.origin.earlier?.configured ?? gateway.configured;
     this.clock = gateway.clock;
     this.atMs = this.clock.wallMs();
     this.startedMs = this.clock.monotonicMs();
@@ -260,6 +260,14 @@ export class Exchange {
         reject,
       );
     });
+  }
+
+  /** It runs elsewhere from now on, with its hold. Nobody reads the response. */
+  handedOver(): Response {
+    this.taken.hold = null;
+    this.taken.content = null;
+    this.isReplay = true;
+    return new Response(null, { status: 202 });
   }
 
   sawFirstByte(): void {

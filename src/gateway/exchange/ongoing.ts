@@ -218,9 +218,8 @@ export class Ongoing {
   }
 }
 
-/** Lines of batches have limits of their own. */
 function isCounted({ call }: Exchange): boolean {
-  return call.line === undefined;
+  return call.origin.isInteractive;
 }
 
 function busy(message: string): GatewayError {

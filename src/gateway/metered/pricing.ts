@@ -79,8 +79,8 @@ export async function priceMetered(
   const usual = { estimatedInput: estimatedInput.tokens, estimateText };
   const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
   rejectUncounted(key, model, route, demand);
-  const { dialect, isLine } = call;
-  const extrasAt = { dialect, configured, model, scope, key, isMetered: true, isLine } as const;
+  const { dialect, isDeferred } = call;
+  const extrasAt = { dialect, configured, model, scope, key, isMetered: true, isDeferred } as const;
   const extras = askedFor(demand, requestExtras(withoutOwnFields(request, route), extrasAt));
   return { request, files, maxInputs, estimatedInput, demand, usualInput, extras, demandOf, demandAt };
 }

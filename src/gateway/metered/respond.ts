@@ -16,7 +16,7 @@ import { addCostHeaders } from "../response/headers.ts";
 import { PassthroughRelayer } from "../response/passthrough-relayer.ts";
 import { jsonHeaders } from "../response/pending-response.ts";
 import { streamPacer } from "../response/provider-response.ts";
-import { recordFailure, recordResponse } from "../response/record-response.ts";
+import { recordResponse } from "../response/record-response.ts";
 import { relayStream } from "../response/stream-response.ts";
 import {
   type AnsweredParts,
@@ -76,7 +76,7 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
   if (isBilled(error)) {
     meter.noteExtras(error.extras);
     const evidence = usageEvidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
-    const stored = await recordFailure(asking.call.gateway, asking.call.exchange, error);
+    const stored = await recordError(asking, error);
     await meter.settle("failed", evidence, error.status, stored, error);
   }
   throw error;
@@ -98,10 +98,14 @@ async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cau
     "failed",
     usageEvidenceOf(asking, found, () => readable.parts),
     error.status,
-    await recordFailure(asking.call.gateway, asking.call.exchange, error),
+    await recordError(asking, error),
     error,
   );
   throw error;
+}
+
+function recordError({ call: { gateway, exchange } }: HeldMeteredCall, error: GatewayError) {
+  return exchange.call.origin.recordError(gateway.claims, exchange, error);
 }
 
 function failureOf(cause: unknown): GatewayError {

@@ -50,8 +50,8 @@ export function labelExchange(
       (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||
       gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
-  const { line } = exchange.call;
-  exchange.callerLabels = line === undefined ? labels : { ...labels, batch: line.batchId };
+  const own = exchange.call.origin.labels;
+  exchange.callerLabels = own === null ? labels : { ...labels, ...own };
   return session;
 }
 

@@ -70,9 +70,9 @@ export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings)
   // The model may limit what is recorded.
   if (model.content !== null && exchange.taken.content?.narrow(model.content) === false)
     exchange.taken.content = null;
-  if (exchange.call.line?.returned !== undefined) return model;
+  if (exchange.call.origin.earlier !== null) return model;
   rejectForbidden(exchange.configured, key, model);
-  if (exchange.call.line !== undefined) rejectInBatch(model);
+  exchange.call.origin.rejectModel(model);
   return model;
 }
 

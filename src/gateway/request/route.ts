@@ -1,4 +1,3 @@
-import { invalidRequest } from "../../base/errors.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -77,9 +76,9 @@ export class RoutedCall extends AdmittedCall {
     this.storedInput = continuation?.storedInput ?? 0;
   }
 
-  /** Whether it is a line of a batch. */
-  get isLine(): boolean {
-    return this.exchange.call.line !== undefined;
+  /** Whether it may be charged by the tiers of batches. */
+  get isDeferred(): boolean {
+    return this.exchange.call.origin.isDeferred;
   }
 }
 
@@ -91,9 +90,7 @@ export function noteRequest(
   isStreamed: boolean,
 ): string | null {
   const { exchange } = call;
-  if (isStreamed && exchange.call.line !== undefined) {
-    throw invalidRequest("`stream: true` is not supported in batches. Remove it.", "stream");
-  }
+  if (isStreamed) exchange.call.origin.rejectForm("stream");
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   exchange.call.keepWaiting();
   exchange.stream = isStreamed;

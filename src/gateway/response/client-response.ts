@@ -23,7 +23,7 @@ import {
 } from "./pending-response.ts";
 import { readProviderResponse } from "./provider-response.ts";
 import type { ProviderResponse } from "./read-response.ts";
-import { recordFailure, recordResponse } from "./record-response.ts";
+import { recordResponse } from "./record-response.ts";
 
 /**
  * Sends the client a non-streaming response, once its charge is durable. If there is no response, rejects with the
@@ -144,6 +144,6 @@ async function settleFailure(asking: GenerationCall, error: FailedResponse): Pro
     produced: () => new ProducedOutput(),
     requestBytes: request.bytes,
   };
-  const stored = await recordFailure(gateway, exchange, error);
+  const stored = await exchange.call.origin.recordError(gateway.claims, exchange, error);
   return meter.settle("failed", evidence, exchange.answeredWith(error.status), stored, error);
 }

@@ -11,7 +11,8 @@ import type {
   StreamSource,
 } from "../../gateway/exchange/client-call.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
-import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
+import { SocketOrigin } from "../../gateway/socket/socket-origin.ts";
+import type { Turn } from "../../gateway/turns/turn-body.ts";
 import { errorFrame, eventsIn, onStream, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */
@@ -29,13 +30,13 @@ export interface Carrier {
 
 /** One request on a socket, and the frames of its response. */
 export class CreateCall implements ClientCall, DirectController {
+  readonly origin: SocketOrigin;
   readonly request: ReadableRequest;
   readonly body: Uint8Array;
   readonly route: Route;
   readonly address: string;
   /** A proxy cannot resend a frame to another gateway, so a draining gateway rejects it. */
   readonly isForwarded = false;
-  readonly remembered: RememberedTurns;
   /** The conversation including its response; null until that has ended without an error. */
   answered: readonly Turn[] | null = null;
   isKeyRefused = false;
@@ -61,12 +62,12 @@ export class CreateCall implements ClientCall, DirectController {
       body: null,
       bytes: async () => body.slice(),
     };
-    this.remembered = {
+    this.origin = new SocketOrigin({
       chain: (id) => carrier.chain(id),
       remember: (chain) => {
         this.#conversation = chain;
       },
-    };
+    });
   }
 
   keepWaiting(): void {}

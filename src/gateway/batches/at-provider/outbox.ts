@@ -4,10 +4,10 @@ import { newId } from "../../../base/id.ts";
 import type { ClaimedLine, OwnedHold, ParkedAmount, ProviderBatch } from "../../../store/store.ts";
 import { BatchCallFailed } from "../../../vendors/batches.ts";
 import { providerBatches } from "../../../vendors/registry.ts";
-import type { LeavingLine, LineSender } from "../../exchange/client-call.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { OpenBatch } from "../open-batch.ts";
 import { customId } from "./custom-id.ts";
+import type { LeavingLine, LineSender } from "./line-at-provider.ts";
 import { sendLeases, sendTimeouts } from "./timing.ts";
 
 /** The most that a provider's batch has. */

@@ -1,10 +1,10 @@
 import type { ClaimedLine, LineAtProvider, ProviderBatch } from "../../../store/store.ts";
 import type { BatchCallFailed, ProviderResult } from "../../../vendors/batches.ts";
-import type { ReturnedLine } from "../../exchange/client-call.ts";
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { LinePacer } from "../line-pacer.ts";
 import type { OpenBatch } from "../open-batch.ts";
 import type { LineOutcome } from "../run-line.ts";
+import type { ReturnedLine } from "./line-at-provider.ts";
 
 const linesAtOnce = 200;
 

@@ -1,7 +1,7 @@
-import { Catalog } from "../../catalog/catalog.ts";
-import type { ModelSettings } from "../../config/settings.ts";
-import type { Deployment } from "../../upstream/upstream.ts";
-import type { ActiveConfig } from "../active-config.ts";
+import { Catalog } from "../../../catalog/catalog.ts";
+import type { ModelSettings } from "../../../config/settings.ts";
+import type { Deployment } from "../../../upstream/upstream.ts";
+import type { ActiveConfig } from "../../active-config.ts";
 
 /** What lines at a provider are charged by: their model with the deployment that they went to, and what a credit is worth. */
 interface HeldTerms {
