@@ -10,7 +10,7 @@ import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts"
 import { maxDebtNano } from "../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountSums } from "../store/shared-batch.ts";
-import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
+import type { AccountRecord, AccountTotals, CountedAt, CountedCharge } from "../store/store.ts";
 import type { Cap } from "./cap.ts";
 
 export interface SettleResult {
@@ -21,8 +21,13 @@ export interface SettleResult {
 }
 
 export interface SettleParts extends SettleResult {
-  /** The part of `charged` above the caps of a postpaid account. It gets its own entry. */
+  /**
+   * The part of `charged` above the caps of a postpaid account, or above a hold whose period has ended. It gets its own
+   * entry.
+   */
   readonly owed: number;
+  /** The periods that `owed` counts in; absent if they are the hold's. */
+  readonly owedAt?: CountedAt;
 }
 
 /** The caps that a hold falls under before and after it is replaced. */
@@ -138,10 +143,36 @@ export class Account {
 
   /**
    * Ends the hold and charges the cost, except its `waived` part, up to every limit. A postpaid account also owes the
-   * amount above its caps.
+   * amount above its caps. If the period of a limit has ended since the hold, what that limit still had is no longer
+   * known: the amount above the hold is charged like a new request's, in the periods of `nowMs`.
    */
-  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = [], waived = 0): SettleParts {
-    const payable = Math.min(cost - waived, this.#affordable(hold));
+  settle(
+    hold: HeldAmount,
+    cost: number,
+    caps: readonly Cap[] = [],
+    waived = 0,
+    nowMs = hold.countedAtMs,
+  ): SettleParts {
+    const payable = cost - waived;
+    if (payable <= hold.amount || this.terms.isPostpaid || !this.#hasEnded(hold, caps)) {
+      const { charged, owed } = this.#charge(hold, payable, caps);
+      return { charged, owed, overrun: cost - charged };
+    }
+    const own = this.#charge(hold, hold.amount, caps);
+    const countedAtMs = this.advance(nowMs, caps);
+    const owedAt = { periodStartMs: this.#periodStartMs, countedAtMs };
+    const { charged: owed } = this.#charge({ ...owedAt, amount: 0 }, payable - hold.amount, caps);
+    const charged = own.charged + owed;
+    return { charged, owed, owedAt, overrun: cost - charged };
+  }
+
+  /** Whether the budget or a cap has moved on to another period since the hold. */
+  #hasEnded(hold: HeldAmount, caps: readonly Cap[]): boolean {
+    return hold.periodStartMs !== this.#periodStartMs || caps.some((cap) => !cap.isCurrent(hold));
+  }
+
+  #charge(hold: HeldAmount, cost: number, caps: readonly Cap[]): Pick<SettleParts, "charged" | "owed"> {
+    const payable = Math.min(cost, this.#affordable(hold));
     let covered = payable;
     for (const cap of caps) covered = Math.min(covered, cap.affordable(hold));
     const charged = this.terms.isPostpaid ? payable : covered;
@@ -150,7 +181,7 @@ export class Account {
     if (hold.periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
     if (hold.countedAtMs > this.#countedAtMs) this.#countedAtMs = hold.countedAtMs;
     for (const cap of caps) cap.charge(charged, hold.countedAtMs);
-    return { charged, owed: charged - covered, overrun: cost - charged };
+    return { charged, owed: charged - covered };
   }
 
   /**
@@ -165,7 +196,8 @@ export class Account {
   ): SettleParts {
     if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
     for (const cap of caps) cap.advance(hold.countedAtMs);
-    return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps, waived);
+    const { charged, owed } = this.#charge({ ...hold, amount: 0, isLost: true }, cost - waived, caps);
+    return { charged, owed, overrun: cost - charged };
   }
 
   credit(amount: number): void {
@@ -189,7 +221,7 @@ export class Account {
     this.#held = 0;
   }
 
-  countCharge({ charged, periodStartMs, countedAtMs }: ChargeEntry): void {
+  countCharge({ charged, periodStartMs, countedAtMs }: CountedCharge): void {
     if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
     if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
     this.#countedAtMs = Math.max(this.#countedAtMs, countedAtMs);

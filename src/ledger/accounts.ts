@@ -14,7 +14,7 @@ export type { AccountSummary } from "./key-funds.ts";
  * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
  * 2. A hold is decided atomically over every limit that applies: the account's balance or budget, and the caps of the account
  *    and of the key for its model. Nothing can happen between the checks and the reservations. One moment, which never
- *    goes back, decides all its periods; the hold is charged to these, whenever it ends.
+ *    goes back, decides all its periods; the hold is charged to these, whenever it ends (8 has one exception).
  * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing. Before anything is produced, it can be
  *    replaced in one step by one for another model. If a limit denies that one, the former stays.
  * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
@@ -23,7 +23,9 @@ export type { AccountSummary } from "./key-funds.ts";
  * 7. A hold whose process died is charged for its journaled progress (`interrupted`), and released without any.
  * 8. A cost above its hold is charged as far as every limit allows. The rest is recorded as an `overrun` entry. On a prepaid
  *    account it is not charged: its amount is above 0, and the balance never becomes negative. On a postpaid account it
- *    is owed: its amount is below 0 and counts like a charge, also against the caps that it passes.
+ *    is owed: its amount is below 0 and counts like a charge, also against the caps that it passes. If a period of the
+ *    hold has ended by then, what its limit still had is no longer known: a prepaid account or a budget is charged the
+ *    hold in its periods, and the rest, as an `overrun` below 0, within the limits and in the periods of that moment.
  * 9. A parked hold belongs to no process: it is stored with its amount, and only its settle, or `unpark`, ends it.
  * 10. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
  */

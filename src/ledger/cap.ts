@@ -133,18 +133,18 @@ export class Cap {
 
   reserve(hold: HeldAmount): void {
     this.counted?.group.keep(this);
-    if (this.#isCurrent(hold)) this.#held += hold.amount;
+    if (this.isCurrent(hold)) this.#held += hold.amount;
   }
 
   release(hold: HeldAmount): void {
-    if (this.#isCurrent(hold)) this.#held -= hold.amount;
+    if (this.isCurrent(hold)) this.#held -= hold.amount;
   }
 
   /** The maximum that settling this hold can charge, before it is released. */
   affordable(hold: HeldAmount): number {
     if (this.isReplaced) return Number.POSITIVE_INFINITY;
     // The rest of a past period is no longer known, but it covered this hold.
-    if (!this.#isCurrent(hold)) return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
+    if (!this.isCurrent(hold)) return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
     return hold.amount + Math.max(0, this.#left() - this.#held);
   }
 
@@ -184,7 +184,7 @@ export class Cap {
     };
   }
 
-  #isCurrent({ countedAtMs }: HeldAmount): boolean {
+  isCurrent({ countedAtMs }: HeldAmount): boolean {
     return periodStart(this.record.period, countedAtMs) === this.#periodStartMs;
   }
 

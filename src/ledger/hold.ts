@@ -140,7 +140,7 @@ type Outcome = Omit<JournaledOutcome, "record" | "response"> & { readonly respon
 export function settleItem(
   { holdId, hasRow, held, atMs, record }: EndedFor,
   outcome: Outcome,
-  { charged, owed, overrun }: SettleParts,
+  { charged, owed, owedAt, overrun }: SettleParts,
 ): JournalItem & { kind: "settle" } {
   return {
     kind: "settle",
@@ -152,6 +152,7 @@ export function settleItem(
       atMs,
       charged,
       owed,
+      owedAt,
       overrun,
       basis: outcome.basis,
       outcome: outcome.outcome,

@@ -114,7 +114,7 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(hold.accountId);
     const atMs = this.#now();
     const { cost, waived } = settlement;
-    const settled = account.settle(hold, cost, funds.capsFor(hold, account), waived);
+    const settled = account.settle(hold, cost, funds.capsFor(hold, account), waived, atMs);
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;

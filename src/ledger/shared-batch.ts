@@ -94,7 +94,8 @@ class Batch {
       account.release(hold, caps);
       return nothingCharged;
     }
-    const settled = account.settle(hold, charge.cost, caps, charge.waived);
+    const nowMs = this.#rows.nowMs ?? charge.atMs;
+    const settled = account.settle(hold, charge.cost, caps, charge.waived, nowMs);
     this.#book({ id, keyId, charge, place: hold }, settled);
     this.#count(charge);
     return { charged: settled.charged, overrun: settled.overrun };

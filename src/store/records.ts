@@ -129,14 +129,17 @@ export interface UsageRecord {
   readonly attempts: number;
 }
 
+/** The start of a budget's period, and the time that decides which period of each cap something counts in. */
+export interface CountedAt {
+  readonly periodStartMs: number;
+  readonly countedAtMs: number;
+}
+
 /** The facts that a hold was created with. The charge uses these values even if the key has changed since. */
-export interface HeldFor {
+export interface HeldFor extends CountedAt {
   readonly keyId: string;
   /** The account that holds the amount: the key may have moved since. */
   readonly accountId: string;
-  readonly periodStartMs: number;
-  /** The time that decides which period of each cap it counts in. */
-  readonly countedAtMs: number;
   readonly model: string;
   readonly requestedModel: string | null;
   readonly labels: string | null;
@@ -166,8 +169,10 @@ export interface ChargeEntry extends HeldFor {
   readonly atMs: number;
   /** Paid from the balance or owed, at least 0. */
   readonly charged: number;
-  /** The part of `charged` above the caps of a postpaid account, at least 0. It gets its own `overrun` entry. */
+  /** The part of `charged` that gets its own `overrun` entry, at least 0: see `SettleParts` of the ledger. */
   readonly owed: number;
+  /** The periods that `owed` counts in; absent if they are the hold's. */
+  readonly owedAt?: CountedAt | undefined;
   /** Not charged, at least 0; written as an `overrun` entry when above 0. */
   readonly overrun: number;
   readonly basis: UsageBasis;

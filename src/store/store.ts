@@ -3,6 +3,7 @@ import type { AlertRecords } from "./alert-records.ts";
 import type { LedgerFault, RecomputedTotals } from "./audit-records.ts";
 import type { BackgroundRecords } from "./background-records.ts";
 import type { BatchRecords } from "./batch-records.ts";
+import type { CountedCharge } from "./counted-charges.ts";
 import type { FeedRecords } from "./feed-records.ts";
 import type { FileRecords } from "./file-records.ts";
 import type { StoreFiles } from "./files.ts";
@@ -48,6 +49,7 @@ export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
 export type * from "./audit-records.ts";
 export type * from "./batch-records.ts";
+export type { CountedCharge } from "./counted-charges.ts";
 export type * from "./feed-records.ts";
 export type * from "./file-records.ts";
 export type * from "./files.ts";
@@ -240,12 +242,12 @@ export interface JournaledStore extends Store {
 
 export interface CountedTotals
   extends Pick<Snapshot, "accountTotals" | "keyTotals" | "capTotals" | "valueTotals"> {
-  readonly pending: readonly ChargeEntry[];
+  readonly pending: readonly CountedCharge[];
 }
 
 export interface Counted<Totals> {
   readonly totals: readonly Totals[];
-  readonly pending: readonly ChargeEntry[];
+  readonly pending: readonly CountedCharge[];
 }
 
 export interface Snapshot {

@@ -15,7 +15,7 @@ type Row = Readonly<Record<string, Value>>;
 
 export type WrittenEntry = ReturnType<typeof entryRow>;
 
-/** A charge with its usage record, then the amounts owed above caps and those not charged, without the key and the account. */
+/** A charge with its usage record, then the amount charged in an entry of its own and the one not charged, without the key and the account. */
 export function entryRows(
   charge: ChargeEntry,
   record: UsageRecord | null,
@@ -23,9 +23,8 @@ export function entryRows(
   const rows: [WrittenEntry, ...WrittenEntry[]] = [
     entryRow("charge", charge.owed - charge.charged, charge, record),
   ];
-  for (const amount of [-charge.owed, charge.overrun]) {
-    if (amount !== 0) rows.push(entryRow("overrun", amount, charge, record));
-  }
+  if (charge.owed > 0) rows.push(entryRow("overrun", -charge.owed, { ...charge, ...charge.owedAt }, record));
+  if (charge.overrun > 0) rows.push(entryRow("overrun", charge.overrun, charge, record));
   return rows;
 }
 

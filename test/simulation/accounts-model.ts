@@ -57,7 +57,7 @@ export class AccountsModel {
   /** Of the ids of limits by value that this history makes: several may share a database. */
   readonly capPrefix = newId("cap_");
   readonly holds = new Map<string, ModelHold>();
-  /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
+  /** All that was charged, by exchange, and by when it counts if that has two parts: a new cap counts what was taken in its period before. */
   readonly #charged = new Map<string, BilledItem & { readonly amount: number }>();
   /** When the hold that was asked for last counts. */
   #askedAtMs = 0;
@@ -214,14 +214,33 @@ export class AccountsModel {
     this.holds.delete(id);
   }
 
-  /** What settling must charge: the hold's amount plus what is not reserved, within every limit. A postpaid account owes the rest. */
-  settle(hold: ModelHold, cost: number, waived: number): ModelCharge {
+  /**
+   * What settling must charge: the hold's amount plus what is not reserved, within every limit. A postpaid account owes the rest. If a
+   * limit is in another period than the hold, a prepaid account pays what is above the hold out of what is free now.
+   */
+  settle(hold: ModelHold, cost: number, waived: number, nowMs: number): ModelCharge {
+    const account = this.account(hold.accountId);
+    const caps = this.capsOf(hold);
+    const isOver = hold.periodStartMs !== account.period || caps.some((cap) => !cap.isCurrent(hold));
+    if (account.record.isPostpaid || !isOver || cost - waived <= hold.amount)
+      return this.#settle(hold, cost - waived);
+    const own = this.#settle(hold, hold.amount);
+    const countedAtMs = Math.max(nowMs, account.countedAtMs, ...caps.map(({ period }) => period));
+    account.see(countedAtMs);
+    for (const cap of caps) cap.see(countedAtMs);
+    account.countedAtMs = countedAtMs;
+    const late = { ...hold, id: `${hold.id} late`, amount: 0, periodStartMs: account.period, countedAtMs };
+    const { charged: owed } = this.#settle(late, cost - waived - hold.amount);
+    return { charged: own.charged + owed, owed };
+  }
+
+  #settle(hold: ModelHold, cost: number): ModelCharge {
     const account = this.account(hold.accountId);
     const isPast = hold.periodStartMs !== account.period;
     const free = Math.max(0, account.balance - this.heldOf(account));
     const most = isPast ? hold.amount : hold.amount + free;
     const allowed = account.isCredit ? Math.min(most, account.balance) : most;
-    const payable = Math.max(0, Math.min(cost - waived, allowed));
+    const payable = Math.max(0, Math.min(cost, allowed));
     let covered = payable;
     const caps = this.capsOf(hold);
     this.#keep(caps);
@@ -392,15 +411,18 @@ export class AccountsModel {
     charges: readonly AuditedEntry[],
     interrupted: readonly (BilledItem & { readonly holdId: string })[],
   ): void {
-    const drawn = new Map<string, BilledItem>([...this.#charged, ...this.holds]);
+    const drawn = new Map<string, BilledItem>(this.holds);
+    for (const [part, item] of this.#charged) drawn.set(part.split(" ")[0] ?? "", item);
     for (const hold of interrupted) drawn.set(hold.holdId, hold);
     this.#charged.clear();
     for (const { exchangeId, amount, periodStartMs, countedAtMs } of charges) {
       const known = drawn.get(exchangeId ?? "");
-      const before = this.#charged.get(exchangeId ?? "")?.amount ?? 0;
+      // What is above a hold may count in another period than the hold.
+      const part = `${exchangeId} ${countedAtMs}`;
+      const before = this.#charged.get(part)?.amount ?? 0;
       if (known === undefined || countedAtMs === null) continue;
       // What was interrupted counts at the restart if its clock was ahead.
-      this.#charged.set(exchangeId ?? "", { ...known, periodStartMs, countedAtMs, amount: before - amount });
+      this.#charged.set(part, { ...known, periodStartMs, countedAtMs, amount: before - amount });
     }
     this.holds.clear();
     this.apply({ accounts: now.accounts, keys: now.keys, entries: [] });

@@ -128,8 +128,8 @@ class SharedSimulation {
     if (hold === undefined) return;
     const cost = costOf(this.#random, hold.amount);
     const waived = waivedOf(this.#random, cost);
-    const { charged } = this.#model.settle(hold, cost, waived);
     const atMs = this.#clock.wallMs();
+    const { charged } = this.#model.settle(hold, cost, waived, atMs);
     const settled = await this.#accounts.settle(hold, settlement(hold, cost, { waived }, { atMs }));
     assert.deepEqual(settled, { charged, overrun: cost - charged });
     assert.equal(hold.charged, charged);

@@ -161,7 +161,7 @@ export class Simulation {
     const atMs = this.#clock.wallMs();
     const waived = waivedOf(this.#random, cost);
     const settling = this.#life.ledger.settle(hold, settlement(hold, cost, { ...ending, waived }, { atMs }));
-    const { charged, owed } = this.#model.settle(hold, cost, waived);
+    const { charged, owed } = this.#model.settle(hold, cost, waived, atMs);
     exchange.charged = charged;
     exchange.owed = owed;
     const known = settling.then((settled) => {

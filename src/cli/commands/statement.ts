@@ -25,7 +25,7 @@ export const statementCommand = operation<StatementView, { month?: string; accou
     ["sluice statement --month 2026-10 --account acme", "Acme's statement for October"],
     ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
   ],
-  note: "The lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account have a separate line.",
+  note: "The lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account, or above a hold of\nan earlier period, have a separate line.",
   input: ({ month, account }, { nowMs }) => ({ month: month ?? lastMonth(nowMs), account }),
   csv: (document) => csvOf(columns, linesOf(document)),
   show: (document, { terminal }) => terminal.print(asText(document, terminal)),
@@ -75,9 +75,9 @@ const columns: readonly ListColumn<Line>[] = [
   ...csvOnly("amount_nano", "reference", "note"),
 ];
 
-function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note }: Line): string {
+function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note, account }: Line): string {
   if (kind === "charge" || kind === "overrun") {
-    const above = kind === "overrun" ? "above the cap" : null;
+    const above = kind === "overrun" && (account.owed === null ? "above the hold" : "above the cap");
     return [model ?? "–", key_label ?? key_prefix, owner, above].filter(Boolean).join("  ");
   }
   const day = at === null ? "" : utcMinute(at).slice(0, 10);

@@ -14,9 +14,9 @@ export interface AccountStatement {
   readonly lines: readonly StatementLine[];
 }
 
-/** One line per key and model for charges, and one for the amount owed above its caps. Every other entry has its own line. */
+/** One line per key and model for charges, and one for the amount charged above holds. Every other entry has its own line. */
 export interface StatementLine {
-  /** `overrun`: an amount owed above the caps. Uncharged overruns have no line. */
+  /** `overrun`: an amount charged above holds. Uncharged overruns have no line. */
   readonly kind: EntryKind;
   /** Null for charges and overruns. */
   readonly atMs: number | null;
@@ -89,8 +89,8 @@ function readStated(
 }
 
 /**
- * Operators' entries come first, in order. Charges follow by key and model, each followed by the amount owed above its
- * caps.
+ * Operators' entries come first, in order. Charges follow by key and model, each followed by the amount charged above
+ * holds.
  */
 function readLines(read: Query, { sinceMs, untilMs, accountId }: StatementQuery): Promise<LineRow[]> {
   const parameters = new Parameters();
@@ -133,7 +133,7 @@ function isOf(accountId: string | undefined, parameters: Parameters): string {
   return `AND ${billedAccountNo} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
 }
 
-/** Entries of requests, and those that count in `posted`: an overrun below 0 is owed, above 0 it was not charged. */
+/** Entries of requests, and those that count in `posted`: an overrun below 0 was charged, above 0 it was not charged. */
 const isCharged = "kind IN ('charge', 'overrun')";
 const isPosted = "(kind <> 'overrun' OR amount < 0)";
 

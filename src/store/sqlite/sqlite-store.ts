@@ -1,3 +1,4 @@
+import { countedCharges } from "../counted-charges.ts";
 import type { StoreStats } from "../health.ts";
 import type { Journal } from "../journal/journal.ts";
 import { queriedStore } from "../queried-store.ts";
@@ -99,7 +100,9 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
     const counting = database.transaction(() => ({
       ...count(),
-      pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
+      pending: unwritten()
+        .filter(({ exchangeId }) => charge.get(exchangeId) === null)
+        .flatMap(countedCharges),
     }));
     return counting.deferred();
   };

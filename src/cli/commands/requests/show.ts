@@ -107,7 +107,7 @@ function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): F
     ...entries
       .filter(({ kind }) => kind === "overrun")
       .map(({ amount, unit }): Fact => {
-        const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap was used up";
+        const why = amount < 0 ? "charged above the hold" : "not charged: the balance or a cap was used up";
         return ["overrun", `${Math.abs(amount)} ${unit} ${why}`];
       }),
   ];

@@ -7,7 +7,7 @@ import { entryRows, outcomeRow } from "../../written-rows.ts";
 /** The rows of a batch, by column name. What is undefined is not sent, and NULL. */
 type Row = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** A charge, and what is owed above caps or was not charged. */
+/** A charge, and what was charged above the hold or not at all. */
 export function entriesOf({ item, keyNo, accountNo, openedAtMs, late }: BookedCharge): readonly Row[] {
   const place = { month: monthOf(openedAtMs), account_no: accountNo, key_no: keyNo };
   const [charge, ...overruns] = entryRows(item.charge, item.record);

@@ -2,6 +2,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { totalInput } from "../../../base/usage/usage.ts";
+import type { CountedCharge } from "../../counted-charges.ts";
 import { query, type Work } from "../../query.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { raiseRevision } from "../../tables/revision.ts";
@@ -32,7 +33,7 @@ export class AccountDeltas {
     this.#update = database.query(updateAccount);
   }
 
-  add(key: WrittenKey, charge: ChargeEntry): void {
+  add(key: WrittenKey, charge: CountedCharge): void {
     const delta = this.#deltaOf(key, charge);
     delta.charged += charge.charged;
     delta.countedAtMs = Math.max(delta.countedAtMs, charge.countedAtMs);
@@ -50,7 +51,7 @@ export class AccountDeltas {
   }
 
   /** A delta belongs to one period. If a batch spans two, the earlier one is written at once. */
-  #deltaOf(key: WrittenKey, charge: ChargeEntry): AccountDelta {
+  #deltaOf(key: WrittenKey, charge: CountedCharge): AccountDelta {
     const { periodStartMs, atMs } = charge;
     const known = this.#byAccount.get(key.accountNo);
     if (known !== undefined) {

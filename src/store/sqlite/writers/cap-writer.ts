@@ -3,7 +3,8 @@ import { assert } from "../../../base/assert.ts";
 import { coversModel } from "../../../base/models/model-pattern.ts";
 import { periodStart, periodStarts } from "../../../base/money/period.ts";
 import { type LabelColumn, uncounted } from "../../../base/requests/labels.ts";
-import type { CapLimit, ChargeEntry } from "../../records.ts";
+import type { CountedCharge } from "../../counted-charges.ts";
+import type { CapLimit } from "../../records.ts";
 import { sqliteText } from "../queries.ts";
 import { laterUsed } from "./account-deltas.ts";
 import type { WrittenKey } from "./entry-writer.ts";
@@ -57,7 +58,7 @@ class ValueCapWriter {
     this.#fixed = Map.groupBy(fixed, ({ label, value }) => `${label} ${value}`);
   }
 
-  add(key: WrittenKey, { model, labels, charged, countedAtMs }: ChargeEntry): void {
+  add(key: WrittenKey, { model, labels, charged, countedAtMs }: CountedCharge): void {
     // What the gateway itself charges, and what was charged before there were labels, has none.
     if (labels === null || (this.#each.length === 0 && this.#fixed.size === 0)) return;
     const kept: LabelColumn = JSON.parse(labels);
@@ -151,7 +152,7 @@ export class CapWriter {
     this.#values.begin(found.revision);
   }
 
-  add(key: WrittenKey, charge: ChargeEntry): void {
+  add(key: WrittenKey, charge: CountedCharge): void {
     this.#values.add(key, charge);
     if (!this.#hasCaps) return;
     const { model, labels, charged, countedAtMs } = charge;

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
+import { countedCharges } from "../../counted-charges.ts";
 import { BatchFailure, type BatchWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse } from "../../records.ts";
 import {
@@ -136,9 +137,11 @@ export class SqliteWriter implements BatchWriter {
     const own = rowAttempt(item);
     const entryId = this.#entries.insert(key, charge, record, own);
     if (outcomeRecord !== null) this.#outcomes.insert(key.no, outcomeRecord, entryId);
-    this.#deltas.add(key, charge);
+    for (const counted of countedCharges(charge)) {
+      this.#deltas.add(key, counted);
+      this.#caps.add(key, counted);
+    }
     this.#keySums.add(key.no, charge, record);
-    this.#caps.add(key, charge);
     if (own === null) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasRow) this.#statements.deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);
