@@ -20,12 +20,12 @@ export function keyDocument(answer: KeyResponse, place: object = {}, connect: Cl
   return { id, ...issued, ...view, ...(connect && { connect }), ...place };
 }
 
-/** Shows a key, and what was done to it, such as `created`; the secret, if there is one, before anything else can fail. */
+/** Shows a key, and what was done to it, such as `created`; the secret, if there is one, before anything can fail or wait. */
 export async function showKey(
   answer: KeyResponse,
   { client, terminal }: EnteredCall,
   done: string | null = null,
-  connect: ClientSettings | null = null,
+  connecting: () => Promise<ClientSettings | null> = async () => null,
 ): Promise<void> {
   const { key: secret, ...view } = { key: undefined, ...answer };
   const { style } = terminal;
@@ -35,7 +35,8 @@ export async function showKey(
   const isShared = view.account !== ownAccountId(view.id);
   const account = isShared ? await client.get<AccountView>(`/accounts${segment(view.account)}`) : null;
   terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
-  if (connect) terminal.print(`\n${settingsText(connect, style)}`);
+  const connect = await connecting();
+  if (connect !== null) terminal.print(`\n${settingsText(connect, style)}`);
 }
 
 function keyFacts(view: KeyView, accountLabel: string | null, { style }: Terminal): Facts {
@@ -64,7 +65,7 @@ function keyFacts(view: KeyView, accountLabel: string | null, { style }: Termina
     view.content !== null && ["content", `at most ${view.content}`],
     ["created", `${utcMinute(view.created_at)} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
-    ["last used", view.last_used_on ?? "never"],
+    view.last_used_on !== undefined && ["last used", view.last_used_on ?? "never"],
     ["requests", count(view.recorded_requests)],
     ["tokens", `${count(view.input_tokens)} in, ${count(view.output_tokens)} out`],
     until !== null && ["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`],

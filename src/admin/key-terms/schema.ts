@@ -102,6 +102,14 @@ export const capsBody = Type.Array(
 );
 export type CapsBody = Static<typeof capsBody>;
 
+const lastUsedOn = nullable(
+  Type.String({
+    format: "date",
+    description:
+      "The last day (UTC) with a request, rejected ones included. Changes do not return it, because they wait for no report.",
+  }),
+);
+
 const keyFields = {
   id: Type.String(),
   account: text("The id of the account that the key is billed to."),
@@ -129,12 +137,7 @@ const keyFields = {
   recorded_requests: count,
   input_tokens: count,
   output_tokens: count,
-  last_used_on: nullable(
-    Type.String({
-      format: "date",
-      description: "The last day (UTC) with a request, rejected ones included.",
-    }),
-  ),
+  last_used_on: Type.Optional(lastUsedOn),
   sign_in: nullable(
     text("The person who created the key for themselves. It ends when they can no longer sign in."),
   ),
@@ -145,6 +148,7 @@ export type KeyView = Static<typeof keyView>;
 
 const listedKeyView = Type.Object({
   ...keyFields,
+  last_used_on: lastUsedOn,
   recent: Type.Array(Type.Number(), {
     description: "Spend on each of the last 14 days, oldest first: credits, or tokens of a budget.",
   }),

@@ -10,7 +10,7 @@ import type { AdminDeps } from "../deps.ts";
 import { oneOf, text } from "../formats/shapes.ts";
 import { capsOfKeys } from "../key-terms/bound-caps.ts";
 import { type KeyList, type KeyView, keyStatuses } from "../key-terms/schema.ts";
-import { readActivity, summarizeKey, withRecentDays } from "./key-summary.ts";
+import { readSignIns, summarizeKey, withLastUse, withRecentDays } from "./key-summary.ts";
 
 export const keyListQuery = Type.Object({
   search: Type.Optional(text("Part of the label or owner, or the start of the id or prefix.")),
@@ -23,6 +23,12 @@ export const keyListQuery = Type.Object({
   sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+});
+export const keyQuery = Type.Object({
+  last_used: Type.Union([Type.Literal("true"), Type.Literal("false")], {
+    default: "true",
+    description: "`false`: without `last_used_on`, which waits while a long report runs.",
+  }),
 });
 type KeyListQuery = Static<typeof keyListQuery>;
 type KeyOrder = KeyListQuery["sort"];
@@ -57,7 +63,7 @@ export async function keyList(
   const last = page.at(-1);
   const more = last !== undefined && after + 1 + query.limit < found.length;
   return {
-    data: await withRecentDays(deps, await keyViews(deps, page)),
+    data: await withRecentDays(deps, await withLastUse(deps, await keyViews(deps, page))),
     next_cursor: more ? last.id : null,
     total: found.length,
   };
@@ -76,8 +82,16 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, accoun
 
 type ViewDeps = Pick<AdminDeps, "clock" | "accounts" | "knowsReserved" | "store">;
 
+/** Reads no report, so that the answer to a change waits for none. */
 export async function keyView(deps: ViewDeps, key: KeyRecord): Promise<KeyView> {
   const [view] = await keyViews(deps, [key]);
+  assert(view !== undefined, "every key has a view");
+  return view;
+}
+
+/** With the last day on which the key was used, which waits while a long report runs. */
+export async function usedKeyView(deps: ViewDeps, key: KeyRecord): Promise<KeyView> {
+  const [view] = await withLastUse(deps, [await keyView(deps, key)]);
   assert(view !== undefined, "every key has a view");
   return view;
 }
@@ -87,13 +101,13 @@ async function keyViews(
   keys: readonly KeyRecord[],
 ): Promise<readonly KeyView[]> {
   const summaries = await accounts.summaries(keys.map(({ id }) => id));
-  const activityOf = await readActivity({ store }, keys);
+  const signInOf = await readSignIns({ store }, keys);
   const valueCaps = await capsOfKeys({ store, clock }, keys);
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
     const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    const summary = summarizeKey(key, account, clock.wallMs(), activityOf(key));
+    const summary = summarizeKey(key, account, clock.wallMs(), signInOf(key));
     return { ...summary, reserved: knowsReserved ? held : null, value_caps: valueCaps[place] ?? [] };
   });
 }

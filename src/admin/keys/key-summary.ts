@@ -10,12 +10,6 @@ import { attributeDocument } from "../key-terms/key-document.ts";
 import type { KeyView, ListedKeyView } from "../key-terms/schema.ts";
 import { iso, isoOrNull } from "../moments.ts";
 
-/** Facts that are stored neither with the key nor with its account. */
-interface KeyActivity {
-  readonly lastUsedDay: number | null;
-  readonly signIn: string | null;
-}
-
 type KeyAccount = Pick<
   AccountSummary,
   | "purchased"
@@ -36,8 +30,8 @@ export function summarizeKey(
   key: KeyRecord,
   account: KeyAccount,
   nowMs: number,
-  { lastUsedDay, signIn }: KeyActivity,
-): Omit<KeyView, "reserved" | "value_caps"> {
+  signIn: string | null,
+): Omit<KeyView, "reserved" | "value_caps" | "last_used_on"> {
   const isCredit = key.mode === "credit";
   const capsOf = (whose: BoundState["bound"]) =>
     account.caps.filter(({ bound }) => bound === whose).map((cap) => capDocument(cap, key.mode));
@@ -69,20 +63,30 @@ export function summarizeKey(
     recorded_requests: account.requests,
     input_tokens: account.inputTokens,
     output_tokens: account.outputTokens,
-    last_used_on: lastUsedDay === null ? null : dateOfDay(lastUsedDay),
     sign_in: signIn,
   };
 }
 
-export async function readActivity(
+/** The person whose sign-in each key ends with. */
+export async function readSignIns(
   { store }: Pick<OperationContext, "store">,
   keys: readonly KeyRecord[],
-): Promise<(key: KeyRecord) => KeyActivity> {
-  const ids = keys.map(({ id }) => id);
-  const lastDays = await store.reports.keyLastDays(ids);
-  const bound = await store.admin.devices.findBoundKeys(ids);
+): Promise<(key: KeyRecord) => string | null> {
+  const bound = await store.admin.devices.findBoundKeys(keys.map(({ id }) => id));
   const signIns = new Map(bound.map(({ keyId, identity }) => [keyId, personOf(identity).user]));
-  return ({ id }) => ({ lastUsedDay: lastDays.get(id) ?? null, signIn: signIns.get(id) ?? null });
+  return ({ id }) => signIns.get(id) ?? null;
+}
+
+/** Adds the last day with a request, from the totals of reports. */
+export async function withLastUse<Key extends Pick<KeyView, "id">>(
+  { store }: Pick<OperationContext, "store">,
+  keys: readonly Key[],
+): Promise<(Key & Pick<ListedKeyView, "last_used_on">)[]> {
+  const days = await store.reports.keyLastDays(keys.map(({ id }) => id));
+  return keys.map((key) => {
+    const day = days.get(key.id);
+    return { ...key, last_used_on: day === undefined ? null : dateOfDay(day) };
+  });
 }
 
 const sparkDays = 14;

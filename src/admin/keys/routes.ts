@@ -23,7 +23,7 @@ import {
 import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { changeStatus, moveKey, raiseKeyCap, rotateKey, updateKey } from "./change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
-import { keyList, keyListQuery, keyView } from "./key-list.ts";
+import { keyList, keyListQuery, keyQuery, keyView, usedKeyView } from "./key-list.ts";
 import { createMembersKey } from "./members-key.ts";
 
 export const keyRoutes: readonly AdminRoute[] = [
@@ -33,8 +33,14 @@ export const keyRoutes: readonly AdminRoute[] = [
     { role: "member", query: keyListQuery, answers: keyListSchema },
     ({ deps, query, caller }) => keyList(deps, query, caller),
   ),
-  get("/keys/:key", "Show a key", { role: "member", answers: keyViewSchema }, async (call) =>
-    keyView(call.deps, await findKey(call.deps, call.named)),
+  get(
+    "/keys/:key",
+    "Show a key",
+    { role: "member", query: keyQuery, answers: keyViewSchema },
+    async ({ deps, named, query }) => {
+      const key = await findKey(deps, named);
+      return query.last_used === "false" ? keyView(deps, key) : usedKeyView(deps, key);
+    },
   ),
   post("/keys", "Create a key", { role: "member", body: newKeyBody, answers: issuedKeyView }, createdKey),
   patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {

@@ -53,7 +53,8 @@ interface Entry<Fields, Extras> {
   check?(given: Fields & Extras): void;
 }
 
-export interface OperationEntry<Answer, Fields = object, Extras = object> extends Entry<Fields, Extras> {
+export interface OperationEntry<Answer, Fields = object, Extras = object, Prepared = undefined>
+  extends Entry<Fields, Extras> {
   /** Creates the data folder if it does not exist. */
   readonly creates?: true;
   /** It changes nothing, although it is a POST. */
@@ -62,10 +63,12 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   path?(given: Fields & Extras): string;
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
+  /** Reads what the output needs before the operation: a secret that was issued must not wait for anything. */
+  prepare?(call: EnteredCall<Fields & Extras>): Promise<Prepared>;
   /** Reads the whole response, if it is paged. */
   whole?(first: Answer, input: object, client: OperationClient): Promise<Answer>;
   /** The JSON output; by default the operation's response. */
-  document?(answer: Answer, call: EnteredCall<Fields & Extras>): unknown;
+  document?(answer: Answer, call: EnteredCall<Fields & Extras>, prepared?: Prepared): unknown;
   /** The CSV output, if there is one. */
   csv?(answer: Answer, call: EnteredCall<Fields & Extras>): string;
   /** Warnings about what was done, which precede it. */
@@ -75,7 +78,7 @@ export interface OperationEntry<Answer, Fields = object, Extras = object> extend
   /** Whether the exit status is 1, although the operation was performed. */
   hasFailed?(answer: Answer): boolean;
   /** Prints a response that one sentence cannot summarize. */
-  show?(answer: Answer, call: EnteredCall<Fields & Extras>): void | Promise<void>;
+  show?(answer: Answer, call: EnteredCall<Fields & Extras>, prepared?: Prepared): void | Promise<void>;
   /** Prints notes after the output. */
   after?(answer: Answer, call: EnteredCall<Fields & Extras>): void;
 }
@@ -106,9 +109,12 @@ type ColumnsOf<Row, Given> = (
 ) => readonly ListColumn<Row>[] | Promise<readonly ListColumn<Row>[]>;
 
 /** A command that performs one operation, and shows its response. */
-export function operation<Answer extends object, Fields extends object = object, Extras = object>(
-  entry: OperationEntry<Answer, Fields, Extras>,
-): CommandMaker {
+export function operation<
+  Answer extends object,
+  Fields extends object = object,
+  Extras = object,
+  Prepared = undefined,
+>(entry: OperationEntry<Answer, Fields, Extras, Prepared>): CommandMaker {
   const { method, path } = callOf(entry);
   return (terminal) => {
     const command = newEntryCommand(entry);
@@ -122,13 +128,14 @@ export function operation<Answer extends object, Fields extends object = object,
         const question = await entry.asks?.(call);
         if (question != null) await confirm(question, options, terminal);
         const input = await inputOf(entry, path, call);
+        const prepared = await entry.prepare?.(call);
         const first = await client.perform<Answer>(method, filled(entry.path?.(given) ?? path, given), input);
         const answer = (await entry.whole?.(first, input, client)) ?? first;
         showWarnings(entry.warns?.(answer) ?? [], terminal);
-        if (options.json) printJson((await entry.document?.(answer, call)) ?? answer, terminal);
+        if (options.json) printJson((await entry.document?.(answer, call, prepared)) ?? answer, terminal);
         else if (options.csv) terminal.print(entry.csv?.(answer, call) ?? "");
         else if (entry.done !== undefined) printDone(undefined, answer, entry.done(answer, call), terminal);
-        else await entry.show?.(answer, call);
+        else await entry.show?.(answer, call, prepared);
         entry.after?.(answer, call);
         if (entry.hasFailed?.(answer) === true) throw new CommandFailed();
       });

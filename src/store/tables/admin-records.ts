@@ -47,7 +47,8 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
       if (search !== undefined) {
         conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
       }
-      return scan<AuditRecord>(
+      const isSearch = search !== undefined || sinceMs !== undefined || untilMs !== undefined;
+      return (isSearch ? scan : read)<AuditRecord>(
         `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
         FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit)}`,
         parameters.all,

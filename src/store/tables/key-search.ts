@@ -32,15 +32,15 @@ export function keySearch(read: Query, scan: Query) {
     },
 
     async keysNamed(name, limit) {
-      const rows = await scan<KeyRow>(`${selectKeys} WHERE ${isNamed} ORDER BY keys.no LIMIT $2::int8`, [
-        name,
-        limit,
-      ]);
+      const rows = await read<KeyRow>(
+        `${selectKeys} WHERE keys.no IN (${numbersBeginning}) ORDER BY keys.no LIMIT $3::int8`,
+        [name, name.length >= minPrefixLength, limit],
+      );
       return rows.map((row) => keyFromRow(row).key);
     },
 
     async accountsLabelled(label) {
-      const rows = await scan<AccountRow>(
+      const rows = await read<AccountRow>(
         `${selectAccounts} WHERE account_label = $1::text ORDER BY accounts.no LIMIT 2`,
         [label],
       );
@@ -69,8 +69,11 @@ const isShared = `(NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
 
 /** A shorter text is the beginning of too many ids. */
 const minPrefixLength = 8;
-const isNamed = `keys.id <> '' AND (keys.label = $1::text OR (length($1::text) >= ${minPrefixLength}
-  AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(keys.prefix, 1, length($1::text)) = $1::text)))`;
+/** By label, or by the beginning of the id or prefix. `~` sorts after everything that those contain. */
+const numbersBeginning = `
+SELECT no FROM keys WHERE label = $1::text AND id <> ''
+UNION ALL SELECT no FROM keys WHERE $2 AND id COLLATE "C" >= $1::text AND id COLLATE "C" < $1::text || '~'
+UNION ALL SELECT no FROM keys WHERE $2 AND prefix COLLATE "C" >= $1::text AND prefix COLLATE "C" < $1::text || '~'`;
 
 /** Uses one index per table. One condition over both tables would read all of them: 35 ms with 100,000 keys. */
 const numbersNamed = `

@@ -26,6 +26,7 @@ export const tracingSecret = "tracing-header-canary";
 
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
+  readonly dir: string;
   readonly deps: UnmountedDeps & { readonly accounts: Ledger };
   readonly store: JournaledStore;
   readonly clock: FakeClock;
@@ -67,6 +68,7 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   };
   return {
     url,
+    dir,
     deps,
     keptWaiting,
     store,

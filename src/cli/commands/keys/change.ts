@@ -18,6 +18,8 @@ import { publicAddress } from "../../serve/files-for-commands.ts";
 import { Misuse } from "../../terminal/terminal.ts";
 
 export const key = argument("<key>", "its id, prefix or label");
+/** For the question before a change, which must not wait for a report. */
+export const withoutReports = { last_used: false };
 
 interface NewKeyFields extends KeyChangesBody {
   readonly mode?: KeyMode;
@@ -33,7 +35,7 @@ interface ForClient {
 
 const { label, ...limits } = keyOptions("create");
 
-export const keysCreateCommand = operation<IssuedKeyView, NewKeyFields, ForClient>({
+export const keysCreateCommand = operation<IssuedKeyView, NewKeyFields, ForClient, readonly string[]>({
   name: "create",
   summary: "Create a key; its secret is shown only once",
   call: "POST /keys",
@@ -61,21 +63,24 @@ export const keysCreateCommand = operation<IssuedKeyView, NewKeyFields, ForClien
   ],
   creates: true,
   check: checkMode,
-  document: async (issued, call) => keyDocument(issued, call.client.place, await connectWith(issued, call)),
-  show: async (issued, call) => showKey(issued, call, "created", await connectWith(issued, call)),
+  prepare: async ({ given, client }) => (given.client === undefined ? [] : modelsOf(client)),
+  document: async (issued, call, models) =>
+    keyDocument(issued, call.client.place, await connectWith(issued, call, models)),
+  show: (issued, call, models) => showKey(issued, call, "created", () => connectWith(issued, call, models)),
 });
 
-/** The settings of a client with the new key; null if none was named. */
+/** The settings of a client with the new key, for which the gateway is asked what the key can use; null if none was named. */
 async function connectWith(
   issued: IssuedKeyView,
   { given, client, options, terminal }: EnteredCall<ForClient>,
+  knownModels: readonly string[] = [],
 ) {
   if (given.client === undefined) return null;
   const address = client.address ?? publicAddress(dataFolder(options, terminal));
-  return newKeyConnect(given.client, issued, { address, knownModels: await modelsOf(client) });
+  return newKeyConnect(given.client, issued, { address, knownModels });
 }
 
-/** Empty with a configuration that cannot be read: the key was created, and must be shown. */
+/** Empty with a configuration that cannot be read. */
 async function modelsOf(client: OperationClient): Promise<readonly string[]> {
   const models = await client.list<ModelBriefView>("/models/brief").catch(() => []);
   return models.flatMap(({ id, aliases }) => [id, ...aliases]);
@@ -162,7 +167,7 @@ export const keysRotateCommand = change<{ grace_seconds: number }>(
     async asks({ given, client, terminal }) {
       // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
       if (given.grace_seconds > 0 || !terminal.interactive) return null;
-      const { prefix } = await client.get<KeyView>(`/keys${segment(given.key)}`);
+      const { prefix } = await client.get<KeyView>(`/keys${segment(given.key)}`, withoutReports);
       return `The old secret of ${prefix} stops working immediately. Rotate it?`;
     },
   },

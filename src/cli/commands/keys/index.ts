@@ -18,6 +18,7 @@ import {
   keysRaiseCapCommand,
   keysRotateCommand,
   keysUpdateCommand,
+  withoutReports,
 } from "./change.ts";
 import { keysListCommand } from "./list.ts";
 
@@ -106,7 +107,7 @@ const revokeCommand = statusCommand("revoke", "Revoke a key permanently", {
     ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
   ],
   async asks({ given, client }) {
-    const { prefix, label, status } = await client.get<KeyView>(`/keys${segment(given.key)}`);
+    const { prefix, label, status } = await client.get<KeyView>(`/keys${segment(given.key)}`, withoutReports);
     const name = `${prefix}${label === null ? "" : ` (${label})`}`;
     return status === "revoked" ? null : `${name} will be revoked permanently. Continue?`;
   },

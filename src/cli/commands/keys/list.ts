@@ -128,7 +128,7 @@ function columnsOf(
       name: "last_used_on",
       title: "LAST USE",
       cell: ({ last_used_on: on }) =>
-        on === null ? style.dim("never") : daysAgo(utcDay(nowMs) - utcDay(Date.parse(on))),
+        on == null ? style.dim("never") : daysAgo(utcDay(nowMs) - utcDay(Date.parse(on))),
     },
     {
       name: "expires_at",
