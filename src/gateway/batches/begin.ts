@@ -5,13 +5,14 @@ import type { JsonObject } from "../../base/json.ts";
 import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { FileRecord } from "../../store/store.ts";
+import type { FileRecord, NewLine } from "../../store/store.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { noMemory } from "../request/read-request.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { BatchEstimate } from "./estimate.ts";
 import { InputReader } from "./input-file.ts";
 import { retryOf } from "./retried-creation.ts";
-import { type InputScanner, scanInput } from "./scan-input.ts";
+import { type InputScanner, type LineSink, scanInput } from "./scan-input.ts";
 import { LineScanner, scanLineJob } from "./scan-lines.ts";
 import { RequestScanner, scanRequestJob } from "./scan-requests.ts";
 import { placeOfCustomId, sealText } from "./sealed-text.ts";
@@ -41,7 +42,8 @@ interface WantedBatch {
   readonly file: FileRecord;
   readonly metadata: JsonObject | null;
   readonly outputMs: number | null;
-  readonly scanner: InputScanner;
+  /** Finds its lines. */
+  readonly scannerFor: (sink: LineSink) => InputScanner;
 }
 
 /** Finds its lines, and lets them run. Returns its id: nothing runs of one with a bad line, which has failed. */
@@ -76,8 +78,8 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
       { node, maxOpen: settings.maxOpenPerKey },
     );
     if (!isBegun) throw tooMany(settings.maxOpenPerKey);
-    const { scanner } = wanted;
-    const estimated = await scan(call, id, wanted, request);
+    const scanned = await gateway.batches.validations.run(keyId, () => scan(call, id, wanted, request));
+    const { scanner, estimate } = scanned;
     const atMs = Math.floor(gateway.clock.wallMs());
     const retry = await retryOf(call, id);
     if (scanner.problems.length > 0) {
@@ -87,8 +89,8 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
     } else {
       const lines = {
         total: scanner.count,
-        estimate: estimated.total,
-        request: sealed({ ...request, model: estimated.model }),
+        estimate: estimate.total,
+        request: sealed({ ...request, model: estimate.model }),
       };
       await store.batches.start(id, lines, atMs, retry);
       gateway.batches.wake();
@@ -124,9 +126,10 @@ async function rejectBeyondLimits({
 }
 
 /** For a file with a request on each line. */
-export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner {
+export function lineScanner(call: AdmittedCall, endpoint: string, sink: LineSink): InputScanner {
   const { batches, server } = call.configured.settings;
   return new LineScanner({
+    ...sink,
     endpoint,
     maxLines: batches.maxLines,
     maxLineBytes: server.maxBodyBytes + lineOverhead,
@@ -134,33 +137,53 @@ export function lineScanner(call: AdmittedCall, endpoint: string): InputScanner 
   });
 }
 
+/** Lines that are written at once, which takes a few milliseconds. */
+const linesPerWrite = 200;
+
 async function scan(
   call: AdmittedCall,
   id: string,
-  { file, scanner, endpoint }: WantedBatch,
+  { file, scannerFor, endpoint }: WantedBatch,
   request: BatchRequest,
-): Promise<Pick<BatchEstimate, "total" | "model">> {
-  const { store } = call.gateway.batches;
+): Promise<{ readonly scanner: InputScanner; readonly estimate: BatchEstimate }> {
+  const { gateway, exchange, keyId } = call;
+  const { store } = gateway.batches;
   const { encryptionKey: key } = call.configured.settings.responses;
-  const files = { records: store.uploads, key };
-  const bodies = new InputReader(files, file.id);
   const estimate = new BatchEstimate(call, endpoint, request);
-  await scanInput(new InputReader(files, file.id).pieces(file), scanner, async (found) => {
-    const lines = await estimate.add(found, bodies);
+  const found: NewLine[] = [];
+  const write = async () => {
     await bodyPacer.wait();
-    const stored = lines.map((line) => ({
+    const lines = found.splice(0).map((line) => ({
       ...line,
       customId: sealText(line.customId, placeOfCustomId(id, line.no), key),
     }));
-    await store.batches.addLines(id, stored);
+    await store.batches.addLines(id, lines);
+  };
+  const memory = gateway.bodies.reserve(keyId);
+  const scanner = scannerFor({
+    takeMemory(bytes) {
+      if (!memory.grow(bytes)) throw noMemory();
+    },
+    async keep(line, body) {
+      exchange.signal.throwIfAborted();
+      found.push(await estimate.add(line, body));
+      if (found.length === linesPerWrite) await write();
+    },
   });
-  return estimate;
+  try {
+    await scanInput(new InputReader({ records: store.uploads, key }, file.id).pieces(file), scanner);
+  } finally {
+    memory.release();
+  }
+  if (found.length > 0 && scanner.problems.length === 0) await write();
+  return { scanner, estimate };
 }
 
 /** For the body of a message batch. */
-export function requestScanner(call: AdmittedCall): InputScanner {
+export function requestScanner(call: AdmittedCall, sink: LineSink): InputScanner {
   const { batches, server } = call.configured.settings;
   return new RequestScanner({
+    ...sink,
     maxRequests: batches.maxLines,
     maxRequestBytes: server.maxBodyBytes + lineOverhead,
     scanLarge: (bytes) => call.gateway.largeBodies.runRequest(scanRequestJob, bytes, call),

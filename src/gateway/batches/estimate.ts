@@ -30,7 +30,6 @@ import {
 import { checkRead } from "../request/read-request.ts";
 import { noTurn, RoutedCall } from "../request/route.ts";
 import type { BatchRequest } from "./batch-object.ts";
-import type { InputReader } from "./input-file.ts";
 import { LineOrigin } from "./line-origin.ts";
 
 /** Lines are read for so long before others continue. */
@@ -61,21 +60,16 @@ export class BatchEstimate {
     this.#metered = meteredRouteNames.find((name) => meteredRoute(name).paths.includes(endpoint)) ?? null;
   }
 
-  /** Returns these lines with their models. */
-  async add(lines: readonly BatchLine[], bodies: InputReader): Promise<readonly NewLine[]> {
-    const added: NewLine[] = [];
-    for (const line of lines) {
-      if (performance.now() >= this.#sliceEndsMs) {
-        await bodyPacer.wait();
-        this.#sliceEndsMs = performance.now() + sliceMs;
-      }
-      const body = await bodies.range(line.start, line.length);
-      const { model, amount } = body === null ? nothing : await this.#estimate(body);
-      this.total = Math.min(this.total + amount, Number.MAX_SAFE_INTEGER);
-      this.#models.add(model);
-      added.push({ ...line, model });
+  /** Returns the line with its model. */
+  async add(line: BatchLine, body: Uint8Array): Promise<NewLine> {
+    if (performance.now() >= this.#sliceEndsMs) {
+      await bodyPacer.wait();
+      this.#sliceEndsMs = performance.now() + sliceMs;
     }
-    return added;
+    const { model, amount } = await this.#estimate(body);
+    this.total = Math.min(this.total + amount, Number.MAX_SAFE_INTEGER);
+    this.#models.add(model);
+    return { ...line, model };
   }
 
   /** The model of all lines; null if they have several, or one has none. */
@@ -84,7 +78,7 @@ export class BatchEstimate {
     return others.length === 0 ? model : null;
   }
 
-  async #estimate(body: Uint8Array): Promise<LineEstimate> {
+  async #estimate(body: Uint8Array): Promise<{ readonly model: string | null; readonly amount: number }> {
     let model: ModelSettings | null = null;
     try {
       const request = await this.#read(body);
@@ -126,13 +120,6 @@ export class BatchEstimate {
     return amountOf(exchange, wanted, wanted.atMost);
   }
 }
-
-interface LineEstimate {
-  readonly model: string | null;
-  readonly amount: number;
-}
-
-const nothing: LineEstimate = { model: null, amount: 0 };
 
 function wantedOf(routed: RoutedCall): WantedHold {
   const { request, model, dialect } = routed;

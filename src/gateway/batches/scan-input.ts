@@ -1,6 +1,13 @@
 import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import type { BatchLine } from "../../store/store.ts";
-import type { LineProblem } from "./scan-lines.ts";
+
+/** What is wrong with a line of an input, in OpenAI's terms. `line` begins with 1. */
+export interface LineProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly line: number | null;
+  readonly param: string | null;
+}
 
 /** Finds the requests of an input while it is read piece by piece. */
 export interface InputScanner {
@@ -8,34 +15,26 @@ export interface InputScanner {
   readonly count: number;
   push(piece: Uint8Array): Promise<void>;
   end(): Promise<void>;
-  /** The requests found so far. Who stores them takes them out. */
-  readonly found: BatchLine[];
+}
+
+/** What becomes of the requests of an input. */
+export interface LineSink {
+  /** Reserves memory for so many more bytes of a line. Throws if there is none. */
+  takeMemory(bytes: number): void;
+  /** Called for each request in order, unless there are problems. `body` is valid until it resolves. */
+  keep(line: BatchLine, body: Uint8Array): Promise<void>;
 }
 
 /** Takes a few milliseconds, whatever is in it. */
 const pieceBytes = 32 * 1024;
-/** Lines that are written at once, which takes a few milliseconds. */
-const linesPerWrite = 200;
 
-/** Reads an input to its end, a piece in each iteration of the event loop. `keep` stores what was found. */
-export async function scanInput(
-  input: AsyncIterable<Uint8Array>,
-  scanner: InputScanner,
-  keep: (found: readonly BatchLine[]) => Promise<void>,
-): Promise<void> {
-  const keepIf = async (least: number) => {
-    while (scanner.found.length >= least) {
-      const found = scanner.found.splice(0, linesPerWrite);
-      if (scanner.problems.length === 0) await keep(found);
-    }
-  };
+/** Reads an input to its end, a piece in each iteration of the event loop. */
+export async function scanInput(input: AsyncIterable<Uint8Array>, scanner: InputScanner): Promise<void> {
   for await (const bytes of input) {
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       await bodyPacer.wait();
       await scanner.push(bytes.subarray(at, at + pieceBytes));
-      await keepIf(linesPerWrite);
     }
   }
   await scanner.end();
-  await keepIf(1);
 }

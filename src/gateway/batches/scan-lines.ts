@@ -2,17 +2,10 @@ import { GatewayError } from "../../base/errors.ts";
 import { type Json, tryParse } from "../../base/json.ts";
 import { openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { type JsonSpans, scanObject } from "../../dialects/json/json-spans.ts";
-import type { BatchLine } from "../../store/store.ts";
 import type { Job } from "../body-worker/job.ts";
-import { joinPieces, largeBodyBytes } from "../body-worker/large-body.ts";
-
-/** What is wrong with a line of an input, in OpenAI's terms. `line` begins with 1. */
-export interface LineProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly line: number | null;
-  readonly param: string | null;
-}
+import { largeBodyBytes } from "../body-worker/large-body.ts";
+import { PartialLine } from "./partial-line.ts";
+import type { LineProblem, LineSink } from "./scan-input.ts";
 
 /** A line as it was found: where the body is in it, and how it is called. */
 interface FoundLine {
@@ -74,7 +67,7 @@ function problem(code: string, message: string, param: string | null = null) {
   return { code, message, param };
 }
 
-export interface ScanTerms {
+export interface ScanTerms extends LineSink {
   readonly endpoint: string;
   readonly maxLines: number;
   /** A longer line cannot be a request. */
@@ -96,18 +89,16 @@ export class LineScanner {
   readonly #terms: ScanTerms;
   readonly #ids = new Set<string>();
   readonly problems: LineProblem[] = [];
-  /** What was read of a line that has not ended. */
-  #rest: Uint8Array[] = [];
-  #restBytes = 0;
+  readonly #rest: PartialLine;
   #isRestBlank = true;
   /** Where the next line begins. */
   #at = 0;
   #line = 0;
-  readonly found: BatchLine[] = [];
   count = 0;
 
   constructor(terms: ScanTerms) {
     this.#terms = terms;
+    this.#rest = new PartialLine(terms.maxLineBytes, terms.takeMemory);
   }
 
   async push(piece: Uint8Array): Promise<void> {
@@ -115,24 +106,24 @@ export class LineScanner {
     if (this.#isBad) return;
     let from = 0;
     for (let end = piece.indexOf(lineFeed); end !== -1; end = piece.indexOf(lineFeed, from)) {
-      if (end === from && this.#restBytes === 0) {
+      if (end === from && this.#rest.length === 0) {
         // A file may have millions of empty lines.
         this.#at += 1;
         this.#line += 1;
         from = end + 1;
         continue;
       }
-      // Short lines are not awaited: a piece may have thousands.
-      const ending = this.#endLine(piece.subarray(from, end));
-      if (ending !== null) await ending;
+      await this.#endLine(piece.subarray(from, end));
       if (this.#isBad) return;
       from = end + 1;
     }
-    this.#keep(piece.subarray(from));
+    const rest = piece.subarray(from);
+    this.#rest.add(rest);
+    this.#isRestBlank &&= isBlank(rest);
   }
 
   async end(): Promise<void> {
-    if (this.#restBytes > 0) await this.#endLine(new Uint8Array());
+    if (this.#rest.length > 0) await this.#endLine(new Uint8Array());
     if (this.count === 0 && this.problems.length === 0) {
       this.#add({ code: "empty_file", message: "The file has no requests.", param: null }, null);
     }
@@ -142,55 +133,43 @@ export class LineScanner {
     return this.problems.length === maxProblems;
   }
 
-  #keep(piece: Uint8Array): void {
-    // The rest of a line that is too long is only counted.
-    if (this.#restBytes <= this.#terms.maxLineBytes) this.#rest.push(piece);
-    this.#restBytes += piece.length;
-    this.#isRestBlank &&= isBlank(piece);
-  }
-
-  #endLine(last: Uint8Array): Promise<void> | null {
-    this.#keep(last);
+  async #endLine(last: Uint8Array): Promise<void> {
     const start = this.#at;
-    const length = this.#restBytes;
-    const isTooLong = length > this.#terms.maxLineBytes;
-    const pieces = this.#rest;
-    const isEmpty = this.#isRestBlank && !isTooLong;
-    this.#rest = [];
-    this.#restBytes = 0;
+    const isEmpty = this.#isRestBlank && isBlank(last);
+    this.#at += this.#rest.length + last.length + 1;
+    const line = this.#rest.end(last);
     this.#isRestBlank = true;
-    this.#at += length + 1;
     this.#line += 1;
-    if (isEmpty) return null;
+    if (isEmpty && line !== null) return;
     this.count += 1;
     if (this.count > this.#terms.maxLines) {
       const message = `The file has more than ${this.#terms.maxLines} requests, which is the maximum.`;
       if (this.count === this.#terms.maxLines + 1) this.#add(problem("too_many_tasks", message), null);
-      return null;
+      return;
     }
-    if (!isTooLong && length >= largeBodyBytes) return this.#endLarge(pieces, start);
-    const { endpoint } = this.#terms;
-    this.#take(isTooLong ? this.#tooLong() : scanLine({ bytes: joined(pieces), endpoint }), start);
-    return null;
+    if (line === null) this.#add(this.#tooLong(), this.#line);
+    else await this.#take(await this.#scan(line), line, start);
   }
 
-  async #endLarge(pieces: readonly Uint8Array[], start: number): Promise<void> {
+  #scan(bytes: Uint8Array): Scanned | Promise<Scanned> {
     const { endpoint, scanLarge } = this.#terms;
-    this.#take(await scanLarge({ bytes: await joinPieces(pieces), endpoint }), start);
+    return bytes.length < largeBodyBytes ? scanLine({ bytes, endpoint }) : scanLarge({ bytes, endpoint });
   }
 
-  #tooLong(): Scanned {
+  #tooLong(): Omit<LineProblem, "line"> {
     const message = `This line is longer than ${this.#terms.maxLineBytes} bytes, which is the maximum.`;
     return problem("invalid_json_line", message);
   }
 
-  #take(scanned: Scanned, lineStart: number): void {
+  async #take(scanned: Scanned, bytes: Uint8Array, lineStart: number): Promise<void> {
     if ("code" in scanned) this.#add(scanned, this.#line);
     else if (this.#ids.has(scanned.customId)) this.#add(repeatedId, this.#line);
     else {
       const { customId, start, length } = scanned;
       this.#ids.add(customId);
-      this.found.push({ no: this.count - 1, customId, start: lineStart + start, length });
+      if (this.problems.length > 0) return;
+      const line = { no: this.count - 1, customId, start: lineStart + start, length };
+      await this.#terms.keep(line, bytes.subarray(start, start + length));
     }
   }
 
@@ -200,11 +179,6 @@ export class LineScanner {
 }
 
 const lineFeed = 10;
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const filled = pieces.filter(({ length }) => length > 0);
-  return filled.length === 1 ? (filled[0] as Uint8Array) : Buffer.concat(filled);
-}
 
 function isBlank(bytes: Uint8Array): boolean {
   return skipSpace(bytes, 0) >= bytes.length;

@@ -1,4 +1,3 @@
-import { lengthOf } from "../../base/bytes.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import { tryParse } from "../../base/json.ts";
 import {
@@ -13,15 +12,15 @@ import {
   quote,
 } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
-import type { BatchLine } from "../../store/store.ts";
 import type { Job } from "../body-worker/job.ts";
-import { joinPieces, largeBodyBytes } from "../body-worker/large-body.ts";
-import type { LineProblem } from "./scan-lines.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
+import { PartialLine } from "./partial-line.ts";
+import type { LineProblem, LineSink } from "./scan-input.ts";
 
 const names = ["custom_id", "params"];
 const customIdForm = /^[\w-]{1,64}$/;
 
-interface RequestTerms {
+interface RequestTerms extends LineSink {
   readonly maxRequests: number;
   readonly maxRequestBytes: number;
   scanLarge(bytes: Uint8Array): Promise<FoundRequest>;
@@ -58,7 +57,6 @@ export class RequestScanner {
   readonly problems: readonly LineProblem[] = [];
   readonly #terms: RequestTerms;
   readonly #ids = new Set<string>();
-  readonly found: BatchLine[] = [];
   #at = 0;
   #depth = 0;
   #isInString = false;
@@ -70,11 +68,12 @@ export class RequestScanner {
   #isInList = false;
   /** Where the request began that is being read, and its bytes so far. */
   #begin = 0;
-  #bytes: Uint8Array[] = [];
+  readonly #bytes: PartialLine;
   count = 0;
 
   constructor(terms: RequestTerms) {
     this.#terms = terms;
+    this.#bytes = new PartialLine(terms.maxRequestBytes, terms.takeMemory);
   }
 
   async push(piece: Uint8Array): Promise<void> {
@@ -87,9 +86,7 @@ export class RequestScanner {
         from = index;
         this.#begin = this.#at + index;
       } else if (depth === requestDepth && this.#depth === listDepth) {
-        this.#bytes.push(piece.subarray(from, index + 1));
-        const ending = this.#endRequest();
-        if (ending !== null) await ending;
+        await this.#endRequest(piece.subarray(from, index + 1));
       }
     }
     if (this.#isInList && this.#depth >= requestDepth) this.#keep(piece.subarray(from));
@@ -146,33 +143,33 @@ export class RequestScanner {
   }
 
   #keep(piece: Uint8Array): void {
-    this.#bytes.push(Buffer.from(piece));
-    const { maxRequestBytes } = this.#terms;
-    if (lengthOf(this.#bytes) <= maxRequestBytes) return;
-    const at = `requests[${this.count}]`;
-    throw invalidRequest(`\`${at}\` is longer than ${maxRequestBytes} bytes, which is the maximum.`, at);
+    this.#bytes.add(piece);
+    if (this.#bytes.length > this.#terms.maxRequestBytes) throw this.#tooLong();
   }
 
-  #endRequest(): Promise<void> | null {
-    const pieces = this.#bytes;
-    this.#bytes = [];
-    const { maxRequests } = this.#terms;
+  #tooLong(): Error {
+    const at = `requests[${this.count}]`;
+    const { maxRequestBytes } = this.#terms;
+    return invalidRequest(`\`${at}\` is longer than ${maxRequestBytes} bytes, which is the maximum.`, at);
+  }
+
+  async #endRequest(last: Uint8Array): Promise<void> {
+    const request = this.#bytes.end(last);
+    const { maxRequests, scanLarge } = this.#terms;
     if (this.count >= maxRequests) {
       throw invalidRequest(
         `\`requests\` has more than ${maxRequests} requests, which is the maximum.`,
         "requests",
       );
     }
-    if (lengthOf(pieces) >= largeBodyBytes) return this.#endLarge(pieces);
-    this.#add(scanRequest(Buffer.concat(pieces)));
-    return null;
+    if (request === null) throw this.#tooLong();
+    await this.#add(
+      request.length < largeBodyBytes ? scanRequest(request) : await scanLarge(request),
+      request,
+    );
   }
 
-  async #endLarge(pieces: readonly Uint8Array[]): Promise<void> {
-    this.#add(await this.#terms.scanLarge(await joinPieces(pieces)));
-  }
-
-  #add({ customId, params }: FoundRequest): void {
+  async #add({ customId, params }: FoundRequest, bytes: Uint8Array): Promise<void> {
     const at = `requests[${this.count}]`;
     if (customId === null) {
       const message = `\`${at}.custom_id\` must have 1 to 64 letters, digits, hyphens or underscores.`;
@@ -186,8 +183,9 @@ export class RequestScanner {
     }
     this.#ids.add(customId);
     const { start, length } = params;
-    this.found.push({ no: this.count, customId, start: this.#begin + start, length });
+    const line = { no: this.count, customId, start: this.#begin + start, length };
     this.count += 1;
+    await this.#terms.keep(line, bytes.subarray(start, start + length));
   }
 }
 

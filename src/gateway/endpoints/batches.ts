@@ -135,8 +135,8 @@ async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Respon
   if (before !== null) return show(call, await find(call, before));
   const file = await inputOf(call, body.input_file_id);
   exchange.call.keepWaiting();
-  const scanner = lineScanner(call, endpoint);
-  const id = await beginBatch(call, { prefix, endpoint, file, metadata, outputMs, scanner });
+  const scannerFor = lineScanner.bind(null, call, endpoint);
+  const id = await beginBatch(call, { prefix, endpoint, file, metadata, outputMs, scannerFor });
   return show(call, await find(call, id));
 }
 

@@ -134,7 +134,7 @@ async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Respon
   const { file } = stored;
   const terms = { prefix: messagesPrefix, endpoint: route.path, metadata: null, outputMs: null };
   try {
-    const id = await beginBatch(call, { ...terms, file, scanner: requestScanner(call) });
+    const id = await beginBatch(call, { ...terms, file, scannerFor: requestScanner.bind(null, call) });
     return show(exchange, await find(call, id));
   } catch (error) {
     await gateway.batches.store.uploads.delete(call.keyId, file.id).catch(() => false);

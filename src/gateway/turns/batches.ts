@@ -1,3 +1,4 @@
+import { SerialWork } from "../../base/collections/serial-work.ts";
 import { nextLoopIteration } from "../../base/loop/pacer.ts";
 import type { Store } from "../../store/store.ts";
 
@@ -26,6 +27,8 @@ export class Batches {
   readonly counts: LineCounts = { completed: 0, failed: 0, interrupted: 0, unknown: 0 };
   /** The ids of batches that this process validates now. */
   readonly validating = new Set<string>();
+  /** A key validates one input at a time. */
+  readonly validations = new SerialWork();
   readonly #node: () => number;
   #onWake: () => void = () => {};
 
