@@ -1,6 +1,7 @@
-import { costNano, isToken, unitOf } from "../base/money/rates.ts";
+import { costNano, isToken, type Quantities, type Rates, unitOf } from "../base/money/rates.ts";
 import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
-import { batchTier, type ExtraUsage } from "../base/usage/usage.ts";
+import type { ToolCalls } from "../base/usage/hosted-tools.ts";
+import { batchTier, type ExtraUsage, noCalls } from "../base/usage/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */
@@ -36,8 +37,9 @@ export function holdAmount(
   const rates =
     requested === null ? ratesAt(price, tokens.input) : highestRates(price, requested, tokens.input);
   const highestInput = Math.max(rates.input, rates.cached_input, rates.cache_write, hourWriteRate(rates));
-  const picoUsd = { ...price.extras, input: highestInput, output: rates.output };
-  const quantities = { ...requested?.units, ...requested?.calls, input: tokens.input, output: tokens.output };
+  const picoUsd: Rates["picoUsd"] = { ...price.extras, input: highestInput, output: rates.output };
+  const calls = pricedCalls(requested?.calls ?? noCalls, picoUsd);
+  const quantities = { ...requested?.units, ...calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);
 }
 
@@ -104,7 +106,9 @@ function highestRates(price: Price, requested: ExtraUsage, inputTokens: number):
     input: Math.max(
       rates.input,
       rateOf("audio_input", audioInputTokens),
+      rateOf("cached_audio_input", audioInputTokens),
       rateOf("image_input", imageInputTokens),
+      rateOf("cached_image_input", imageInputTokens),
     ),
     output: Math.max(
       rates.output,
@@ -142,7 +146,20 @@ export function hasSizedFee({ extras }: Price): boolean {
 
 /** Whether it is known what a web search costs. */
 export function hasSearchPrice(price: Price): boolean {
-  return price.extras?.["web_search"] !== undefined || hasSizedFee(price);
+  return searchPriceOf(price) !== undefined || hasSizedFee(price);
+}
+
+/** What a web search costs, or all searches of one prompt; undefined if that is not known. */
+export function searchPriceOf({ extras }: Price): number | undefined {
+  return extras?.["web_search"] ?? extras?.["web_search_prompts"];
+}
+
+/** Calls of tools under the names of their prices. Some models bill a prompt once, however often it was searched for. */
+export function pricedCalls(calls: ToolCalls, picoUsd: Rates["picoUsd"]): Quantities {
+  const { web_search: searches = 0 } = calls;
+  if (searches === 0 || picoUsd["web_search_prompts"] === undefined) return calls;
+  const { web_search: _, ...others } = calls;
+  return { ...others, web_search_prompts: 1 };
 }
 
 /** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */

@@ -1,10 +1,9 @@
 import { factorParts } from "../base/money/money.ts";
 import { costNano, makeRates, owedNanoUsd, type Quantities, type Rates } from "../base/money/rates.ts";
 import type { TokenRates } from "../base/money/token-price.ts";
-import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { answerOf, type ExtraUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
-import { ownTierPrice, ratesAt, tierPrice } from "./price.ts";
+import { ownTierPrice, pricedCalls, ratesAt, tierPrice } from "./price.ts";
 
 /** The cost of a call, and the rates and quantities it was computed from. */
 export interface PricedUsage {
@@ -139,7 +138,15 @@ export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }
   const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens, outputTokens } = usage;
   const plainInput = takeImages(quantities, picoUsd, inputTokens, extra?.imageInputTokens, "image_input");
   split(quantities, picoUsd, plainInput, "input", extra?.audioInputTokens, "audio_input");
-  if (cachedInputTokens > 0) quantities["cached_input"] = cachedInputTokens;
+  const { cachedAudioInputTokens, cachedImageInputTokens } = extra ?? {};
+  const plainCached = takeImages(
+    quantities,
+    picoUsd,
+    cachedInputTokens,
+    cachedImageInputTokens,
+    "cached_image_input",
+  );
+  split(quantities, picoUsd, plainCached, "cached_input", cachedAudioInputTokens, "cached_audio_input");
   split(quantities, picoUsd, cacheWriteTokens, "cache_write", cacheWriteHourTokens, "cache_write_1h");
   const plainOutput = takeImages(quantities, picoUsd, outputTokens, extra?.imageOutputTokens, "image_output");
   split(quantities, picoUsd, plainOutput, "output", extra?.audioOutputTokens, "audio_output");
@@ -148,10 +155,8 @@ export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }
     const amount = extra.units[name] ?? 0;
     if (amount > 0 && picoUsd[name] !== undefined) quantities[name] = amount;
   }
-  for (const name of hostedToolNames) {
-    const calls = extra.calls[name] ?? 0;
-    if (calls > 0) quantities[name] = calls;
-  }
+  const calls = pricedCalls(extra.calls, picoUsd);
+  for (const name in calls) if ((calls[name] ?? 0) > 0) quantities[name] = calls[name] ?? 0;
   return quantities;
 }
 

@@ -202,6 +202,9 @@ class ModelChecks {
     this.#checkTokenPrice(price, path);
     if (typeof price.images === "object") this.#checkDecimals(price.images, `${path}.images`);
     if (typeof price.requests === "object") this.#checkRequestFees(price.requests, `${path}.requests`, model);
+    if ("web_search" in price && "web_search_prompts" in price) {
+      this.#add(`${path}.web_search_prompts`, "is charged in place of web_search; remove one of them");
+    }
     if (typeof price.tiers !== "object") return;
     for (const [tier, rates] of Object.entries(price.tiers)) {
       const at = `${path}.tiers.${tier}`;

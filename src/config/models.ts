@@ -4,7 +4,7 @@ import type { ModelUse } from "../base/models/model-uses.ts";
 import { picoUsdPerToken } from "../base/money/money.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/money/rates.ts";
 import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
-import { hostedToolNames } from "../base/usage/hosted-tools.ts";
+import { callPriceNames } from "../base/usage/hosted-tools.ts";
 import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { formatFor, vendorOf } from "../vendors/registry.ts";
@@ -84,7 +84,10 @@ function lacksSearchPrice(
   return deployments.some(({ provider, price, dialects }) => {
     const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");
     const isOffered = dialects.some((dialect) => searchesIn.includes(dialect));
-    return isOffered && price !== null && price.extras?.["web_search"] === undefined;
+    const { extras } = price ?? {};
+    return (
+      isOffered && price !== null && (extras?.["web_search"] ?? extras?.["web_search_prompts"]) === undefined
+    );
   });
 }
 
@@ -217,7 +220,10 @@ function buildPrice(price: PriceConfig | undefined, markup?: number): Price | nu
   };
 }
 
-export const extraTokens = ["audio_input", "audio_output", "image_input", "image_output"] as const;
+export const extraTokens = [
+  ...["audio_input", "audio_output", "cached_audio_input"],
+  ...["image_input", "image_output", "cached_image_input"],
+] as const satisfies readonly (keyof PriceConfig)[];
 
 /** Images may have a price for each quality and size; `*` is the price of all others. */
 function buildExtras(price: PriceConfig): Record<string, number> {
@@ -233,7 +239,7 @@ function buildExtras(price: PriceConfig): Record<string, number> {
       extras[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
     }
   }
-  for (const name of hostedToolNames) {
+  for (const name of callPriceNames) {
     const usdPerThousand = price[name];
     if (usdPerThousand !== undefined) extras[name] = wholePico(usdPerThousand) * 1000;
   }

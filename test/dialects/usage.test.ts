@@ -82,6 +82,34 @@ describe("input is told apart from what came from a cache (C61)", () => {
       outputTokens: 1,
     });
   });
+
+  test("what later rounds of Anthropic write is for an hour where all of the first round's was", () => {
+    const of = (shortTokens: number, hourTokens: number) =>
+      usageIn("messages", {
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_creation_input_tokens: 3000,
+        cache_creation: { ephemeral_5m_input_tokens: shortTokens, ephemeral_1h_input_tokens: hourTokens },
+      });
+    expect(of(0, 1000)).toMatchObject({ cacheWriteTokens: 3000, cacheWriteHourTokens: 3000 });
+    expect(of(400, 600)).toMatchObject({ cacheWriteTokens: 3000, cacheWriteHourTokens: 600 });
+    expect(of(1000, 0)).not.toHaveProperty("cacheWriteHourTokens");
+  });
+});
+
+test("sound and images in the cache are not counted as read anew", () => {
+  const input = {
+    audio_tokens: 60,
+    image_tokens: 9,
+    cached_tokens_details: { audio_tokens: 50, image_tokens: 9 },
+  };
+  const parts = { audioInputTokens: 10, cachedAudioInputTokens: 50, imageInputTokens: 0 };
+  const expected = { ...parts, cachedImageInputTokens: 9, audioOutputTokens: 4, imageOutputTokens: 7 };
+  const output = { audio_tokens: 4, image_tokens: 7 };
+  const chat = { prompt_tokens_details: input, completion_tokens_details: output };
+  expect(providerDialect("chat").readExtras({ usage: chat })).toEqual(expected);
+  const responses = { input_tokens_details: input, output_tokens_details: output };
+  expect(providerDialect("responses").readExtras({ usage: responses })).toEqual(expected);
 });
 
 test("what is reported beside the tokens is read wherever the usage is", () => {

@@ -479,4 +479,10 @@ describe("audio", () => {
     provider.script(json({ ...wholeChat, usage }));
     expect(await microCost(chat, { ...asked, messages: [spoken] })).toBe(40 + 2_400 + 12 + 320);
   });
+
+  test("is charged as cached input where it was read from the cache", async () => {
+    const details = { audio_tokens: 60, cached_tokens: 60, cached_tokens_details: { audio_tokens: 60 } };
+    provider.script(json({ ...wholeChat, usage: { ...chatUsage, prompt_tokens_details: details } }));
+    expect(await microCost(chat, { ...asked, messages: [spoken] })).toBe(40 + 6 + 20);
+  });
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { modelUses } from "../../base/models/model-uses.ts";
-import { forEachTool } from "../../base/usage/hosted-tools.ts";
+import { forEachCallPrice } from "../../base/usage/hosted-tools.ts";
 import { body, count, counted, flag, moment, nullable, oneOf, text } from "../formats/shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
@@ -33,15 +33,17 @@ export const priceView = Type.Object({
   ...tokenPrices,
   audio_input: Type.Optional(usdPerMillion),
   audio_output: Type.Optional(usdPerMillion),
+  cached_audio_input: Type.Optional(usdPerMillion),
   image_input: Type.Optional(usdPerMillion),
   image_output: Type.Optional(usdPerMillion),
+  cached_image_input: Type.Optional(usdPerMillion),
   images: usdPerUnit,
   characters: usdPerUnit,
   audio_minutes: usdPerUnit,
   speech_minutes: usdPerUnit,
   search_units: usdPerUnit,
   requests: usdPerUnit,
-  ...forEachTool(usdPerThousandCalls),
+  ...forEachCallPrice(usdPerThousandCalls),
   tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
 });
 export type PriceView = Static<typeof priceView>;

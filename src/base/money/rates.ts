@@ -121,6 +121,8 @@ const tokenNames: ReadonlySet<string> = new Set([
   "audio_input",
   "image_input",
   "cached_input",
+  "cached_audio_input",
+  "cached_image_input",
   "cache_write",
   "cache_write_1h",
   "output",

@@ -17,10 +17,15 @@ export type HostedToolName = (typeof hostedToolNames)[number];
 /** Vendors bill these by their tokens alone, so they need no price. */
 export const toolsWithoutFee: ReadonlySet<HostedToolName | null> = new Set<HostedToolName>(["mcp"]);
 
-/** Maps every hosted tool to one value. */
-export function forEachTool<Value>(value: Value): Readonly<Record<HostedToolName, Value>> {
+/** The prices of calls: one for each tool, and one for all searches of a prompt, which some models bill once. */
+export const callPriceNames = [...hostedToolNames, "web_search_prompts"] as const;
+
+export type CallPriceName = (typeof callPriceNames)[number];
+
+/** Maps every price of calls to one value. */
+export function forEachCallPrice<Value>(value: Value): Readonly<Record<CallPriceName, Value>> {
   // The cast holds because the entries have exactly these names.
-  return Object.fromEntries(hostedToolNames.map((name) => [name, value])) as Record<HostedToolName, Value>;
+  return Object.fromEntries(callPriceNames.map((name) => [name, value])) as Record<CallPriceName, Value>;
 }
 
 /** Number of calls of each tool. */

@@ -97,12 +97,15 @@ export interface ExtraUsage {
   /** Service tiers that have a price; none for the provider's usual one. */
   readonly tiers: readonly string[];
   readonly calls: ToolCalls;
-  /** Parts of the input and the output that are audio. */
+  /** Parts of the uncached input and of the output that are audio. */
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
-  /** Parts that are images; missing for a call that is not metered by them. */
+  /** Parts that are images; missing if there are none. */
   readonly imageInputTokens?: number;
   readonly imageOutputTokens?: number;
+  /** Parts of the cached input; missing if there are none. */
+  readonly cachedAudioInputTokens?: number;
+  readonly cachedImageInputTokens?: number;
   /** Other units, by the names of prices; a unit without a price costs nothing. */
   readonly units?: Quantities;
   /** The provider's count was implausible and has been replaced. */

@@ -1,4 +1,4 @@
-import { hostedToolNames } from "../../base/usage/hosted-tools.ts";
+import { callPriceNames } from "../../base/usage/hosted-tools.ts";
 import type { ModelConfig, PriceConfig } from "../schema.ts";
 import { multiplied } from "./expand.ts";
 import { shippedCatalog } from "./shipped.ts";
@@ -130,7 +130,7 @@ function tokensOnly(price: PriceConfig): PriceConfig {
   return Object.fromEntries(kept) as PriceConfig;
 }
 
-const hostedTools: ReadonlySet<string> = new Set(hostedToolNames);
+const hostedTools: ReadonlySet<string> = new Set(callPriceNames);
 
 /**
  * `claude-sonnet-4-5@20250929`, `gpt-4o-2024-08-06` and `anthropic.claude-sonnet-4-5-20250929-v1:0` without the

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { meteredUnits } from "../../base/money/rates.ts";
-import { forEachTool } from "../../base/usage/hosted-tools.ts";
+import { forEachCallPrice } from "../../base/usage/hosted-tools.ts";
 import { closed, table } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
@@ -60,7 +60,13 @@ export const priceSchema = table({
   output: Type.Optional(tokenRates.output),
   audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
   audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
+  cached_audio_input: Type.Optional(
+    usdPerMillion("USD per million tokens of audio read from a cache; default: cached_input."),
+  ),
   image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
+  cached_image_input: Type.Optional(
+    usdPerMillion("USD per million tokens of images read from a cache; default: cached_input."),
+  ),
   image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
   images: Type.Optional(
     Type.Union([usdPer("images"), imagePrices], {
@@ -77,7 +83,15 @@ export const priceSchema = table({
         "USD per 1,000 requests, in addition to their tokens; or a table by `search_context_size` (`low`, `medium`, `high`) for a model that searches in each request.",
     }),
   ),
-  ...forEachTool(usdPerThousandCalls),
+  ...forEachCallPrice(usdPerThousandCalls),
+  web_search_prompts: Type.Optional(
+    Type.Number({
+      description:
+        "USD per 1,000 prompts for which the provider searched the web, regardless of the number of searches; in place of `web_search`.",
+      minimum: 0,
+      maximum: 1_000_000,
+    }),
+  ),
   tiers: Type.Optional(
     Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), table(tokenPrices), {
       ...closed,

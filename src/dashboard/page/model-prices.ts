@@ -14,8 +14,10 @@ const tokenNames = {
   cache_write_1h: "Cache write, 1 hour",
   output: "Output",
   audio_input: "Audio input",
+  cached_audio_input: "Cached audio input",
   audio_output: "Audio output",
   image_input: "Image input",
+  cached_image_input: "Cached image input",
   image_output: "Image output",
 } as const;
 

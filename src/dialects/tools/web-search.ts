@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { IrHostedTool, IrRequest } from "../ir/ir.ts";
 import type { IrWebSearch } from "../ir/web-search.ts";
 import { objectOf, stringsOf } from "../json/json-fields.ts";
-import { pricedName } from "./tool-families.ts";
+import { isGoogleSearch, pricedName } from "./tool-families.ts";
 
 /** The name of Anthropic's tool, and the type of OpenAI's. */
 export const searchName = "web_search";
@@ -37,8 +37,9 @@ export function readSearch(options: JsonObject, location: Json | undefined, pref
   };
 }
 
-export function isSearch(name: string): boolean {
-  return pricedName(name) === searchName;
+/** Google's search has other settings and sources, so it is not translated. */
+export function isSearch(type: string): boolean {
+  return pricedName(type) === searchName && !isGoogleSearch(type);
 }
 
 /** The search of an adapted request; a provider has one at most. */

@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
-import { nothingReported, type ReportedExtras, tierFields } from "../../base/usage/usage.ts";
+import { maxTokens, nothingReported, type ReportedExtras, tierFields } from "../../base/usage/usage.ts";
 import { objectOf } from "../json/json-fields.ts";
+import { isTokenCount } from "./reported-usage.ts";
 
-/** Shared by the dialects: reads what a provider reports of its tier, hosted tools and audio. */
+/** Shared by the dialects: reads what a provider reports of its tier, hosted tools, audio and images. */
 
 /** Far above any real count; larger figures are wrong. */
 const maxCount = 1_000_000;
@@ -25,12 +26,47 @@ export function serviceTier(tier: string | null): ReportedExtras {
   return tier === null ? nothingReported : { tiers: { service_tier: tier } };
 }
 
-export function audioOf(input: Json | undefined, output: Json | undefined): ReportedExtras {
-  const audioInputTokens = countOf(objectOf(input)?.["audio_tokens"]);
-  const audioOutputTokens = countOf(objectOf(output)?.["audio_tokens"]);
-  return audioInputTokens + audioOutputTokens === 0
-    ? nothingReported
-    : { audioInputTokens, audioOutputTokens };
+/** Tokens that have a price of their own, by what they are of. */
+export interface MediaTokens {
+  readonly audio: number;
+  readonly image: number;
+}
+
+/**
+ * The parts of a call's tokens that are audio or images. Providers count cached tokens among the input, so the cached parts are
+ * subtracted from it.
+ */
+export function mediaTokens(input: MediaTokens, cached: MediaTokens, output: MediaTokens): ReportedExtras {
+  const images = input.image + output.image + cached.image;
+  if (images + input.audio + output.audio + cached.audio === 0) return nothingReported;
+  return {
+    audioInputTokens: Math.max(0, input.audio - cached.audio),
+    audioOutputTokens: output.audio,
+    ...(cached.audio > 0 ? { cachedAudioInputTokens: cached.audio } : {}),
+    ...(images > 0
+      ? { imageInputTokens: Math.max(0, input.image - cached.image), imageOutputTokens: output.image }
+      : {}),
+    ...(cached.image > 0 ? { cachedImageInputTokens: cached.image } : {}),
+  };
+}
+
+/** OpenAI's details of input and output tokens. */
+export function mediaOf(input: Json | undefined, output: Json | undefined): ReportedExtras {
+  const details = objectOf(input);
+  return mediaTokens(
+    mediaAmong(details),
+    mediaAmong(objectOf(details?.["cached_tokens_details"])),
+    mediaAmong(objectOf(output)),
+  );
+}
+
+function mediaAmong(details: JsonObject | null | undefined): MediaTokens {
+  return { audio: tokensOf(details?.["audio_tokens"]), image: tokensOf(details?.["image_tokens"]) };
+}
+
+/** A count of tokens; 0 if it is not one. */
+export function tokensOf(value: Json | undefined): number {
+  return isTokenCount(value) ? Math.min(value, maxTokens) : 0;
 }
 
 const isNothing = (part: ReportedExtras) => part === nothingReported;

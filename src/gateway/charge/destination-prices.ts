@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
-import { hasSearchPrice, hasSizedFee } from "../../catalog/price.ts";
+import { hasSearchPrice, hasSizedFee, searchPriceOf } from "../../catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { FieldNames } from "../../dialects/contract/field-decisions.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
@@ -91,7 +91,7 @@ export class DestinationPrices {
       return deployment.dialects.some((dialect) => searchesIn(kindOf(deployment.provider), dialect));
     });
     if (this.#mayCostMoney) return searching.length > 0;
-    return searching.length > 0 && searching.every(({ price }) => (price?.extras?.["web_search"] ?? 0) === 0);
+    return searching.length > 0 && searching.every(({ price }) => callPrice(price, "web_search") === 0);
   }
 
   /** Whether the tool is rejected only because the key lacks permission. */
@@ -113,7 +113,7 @@ export class DestinationPrices {
   }
 
   #costMoney(name: HostedToolName | null): boolean {
-    return name !== null && this.speakers.some(({ price }) => (price?.extras?.[name] ?? 0) > 0);
+    return name !== null && this.speakers.some(({ price }) => callPrice(price, name) > 0);
   }
 
   demand(field: string, name: string, find: (price: Price) => unknown): void {
@@ -132,7 +132,8 @@ export class DestinationPrices {
 
   /** Throws for a kind of output without a price. */
   demandModality(field: string, modality: Json): void {
-    if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
+    const find = ({ extras }: Price) => (modality === "image" ? extras?.["image_output"] : undefined);
+    if (this.allows("modalities") || this.#have(this.#deployments, find)) return;
     throw this.rejection(field, "modalities", `includes ${JSON.stringify(modality)}`, "has no price for");
   }
 
@@ -158,6 +159,12 @@ export class DestinationPrices {
     const { free } = this.destination.model;
     return deployments.every(({ price }) => (price === null ? free : find(price) !== undefined));
   }
+}
+
+/** What a call of the tool costs; 0 without a price. */
+function callPrice(price: Price | null, name: HostedToolName): number {
+  if (price === null) return 0;
+  return (name === "web_search" ? searchPriceOf(price) : price.extras?.[name]) ?? 0;
 }
 
 /** A provider that has a fee for each size takes this one if the request names none. */

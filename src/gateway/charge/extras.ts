@@ -83,7 +83,7 @@ export function usedExtras(
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
   const calls = isTranslated ? believed : withMinimum(believed, requested?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
-  const metered = meteredExtras(reported ?? nothingReported, requested);
+  const metered = partExtras(reported ?? nothingReported, requested);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
   if (isNothing && metered === null) return null;
   const used = { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
@@ -134,26 +134,21 @@ function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolea
   return Object.entries(reported).every(([name, amount]) => amount <= (believed[name] ?? 0));
 }
 
-/** Usage that only metered routes report; null for none. */
-function meteredExtras(
-  reported: ReportedExtras,
-  requested: RequestedExtras | null,
-): Partial<ExtraUsage> | null {
-  const { imageInputTokens, imageOutputTokens, units = requested?.units } = reported;
-  if (imageInputTokens === undefined && imageOutputTokens === undefined && units === undefined) return null;
-  return {
-    ...(imageInputTokens === undefined ? {} : { imageInputTokens }),
-    ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
-    ...(units === undefined
-      ? {}
-      : {
-          units: plausibleUnits(
-            { ...requested?.units, ...units },
-            requested?.most.units ?? {},
-            requested?.unitBounds,
-          ),
-        }),
-  };
+const partNames = [
+  ...(["imageInputTokens", "imageOutputTokens"] as const),
+  ...(["cachedAudioInputTokens", "cachedImageInputTokens"] as const),
+];
+
+/** Images, what of the cache was audio or images, and units; null where nothing of it was reported. */
+function partExtras(reported: ReportedExtras, requested: RequestedExtras | null): Partial<ExtraUsage> | null {
+  const parts: { -readonly [Name in keyof ExtraUsage]?: ExtraUsage[Name] } = {};
+  for (const name of partNames) if (reported[name] !== undefined) parts[name] = reported[name];
+  const { units = requested?.units } = reported;
+  if (units !== undefined) {
+    const most = requested?.most.units ?? {};
+    parts.units = plausibleUnits({ ...requested?.units, ...units }, most, requested?.unitBounds);
+  }
+  return Object.keys(parts).length === 0 ? null : parts;
 }
 
 /** An implausible count is clamped to what the request limits it to, or to what the hold allowed for. */

@@ -1,8 +1,15 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { Quantities } from "../../base/money/rates.ts";
-import { batchTier, isUsualTier, noCalls, type TierField, tierFields } from "../../base/usage/usage.ts";
+import {
+  batchTier,
+  type ExtraUsage,
+  isUsualTier,
+  noCalls,
+  type TierField,
+  tierFields,
+} from "../../base/usage/usage.ts";
 import { hasRequestFee, ownTierPrice } from "../../catalog/price.ts";
+import type { Price } from "../../config/settings.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { RequestedField } from "../../dialects/names/inspect-body.ts";
@@ -60,9 +67,21 @@ function extrasOf(request: ExtrasRequest, destination: Destination): RequestedEx
   const { configured, model, isMetered } = destination;
   const price = isMetered === true ? null : configured.catalog.holdPrice(model);
   const fee = price !== null && hasRequestFee(price) ? requestFee(request, model, price) : null;
-  if (isText && isOneRound && isUsual) return fee === null ? null : feeAlone(fee);
-  const extras = pricedExtras(request, modality, new DestinationPrices(destination));
-  return fee === null ? extras : { ...extras, units: fee, most: { ...extras.most, units: fee } };
+  const images = price === null ? null : heldImages(price);
+  const isPlain = isText && isOneRound && isUsual;
+  if (isPlain && fee === null && images === null) return null;
+  const extras = isPlain ? nothingExtra : pricedExtras(request, modality, new DestinationPrices(destination));
+  const units = fee === null ? {} : { units: fee };
+  return { ...extras, ...units, most: { ...extras.most, ...units, ...images } };
+}
+
+/** A model with prices for images may draw without being asked to, and any input may be an image. Null for other models. */
+function heldImages({
+  extras = {},
+}: Price): Pick<ExtraUsage, "imageInputTokens" | "imageOutputTokens"> | null {
+  const { image_input: input, image_output: output } = extras;
+  if (input === undefined && output === undefined) return null;
+  return { imageInputTokens: 1, imageOutputTokens: 1 };
 }
 
 export const nothingExtra: RequestedExtras = {
@@ -73,10 +92,6 @@ export const nothingExtra: RequestedExtras = {
   rounds: [],
   unpricedTools: noUnpricedTools,
 };
-
-function feeAlone(fee: Quantities): RequestedExtras {
-  return { ...nothingExtra, most: { ...nothingExtra.most, units: fee }, units: fee };
-}
 
 function pricedExtras(
   { asked, tools, speaks, mentions }: ExtrasRequest,

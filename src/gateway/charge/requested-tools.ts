@@ -7,6 +7,7 @@ import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import { type HostedTool, type OfferedTools, usualContainerSize } from "../../dialects/tools/hosted-tools.ts";
 import { providedBy } from "../../dialects/tools/tool-dependents.ts";
 import { pricedName } from "../../dialects/tools/tool-families.ts";
+import { isSearch } from "../../dialects/tools/web-search.ts";
 import { type DestinationPrices, keyPermission } from "./destination-prices.ts";
 
 /** Calls per hosted tool that a hold covers if the request sets no limit. */
@@ -54,8 +55,8 @@ export function holdTools(
   held: HeldCalls,
 ): UnpricedTools {
   if (prices.speakers.length === 0) {
-    for (const { name, maxUses } of hosted)
-      if (name === "web_search" && prices.translateSearch) held.add(name, maxUses);
+    for (const { type, name, maxUses } of hosted)
+      if (isSearch(type) && prices.translateSearch) held.add(name, maxUses);
     return noUnpricedTools;
   }
   const unpriced: HostedTool[] = [];

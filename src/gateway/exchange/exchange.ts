@@ -262,7 +262,7 @@ export class Exchange {
     });
   }
 
-  /** It runs elsewhere from now on, with its hold. Nobody reads the response. */
+  /** It runs elsewhere from now on, with its hold. The response is not read. */
   handedOver(): Response {
     this.taken.hold = null;
     this.taken.content = null;

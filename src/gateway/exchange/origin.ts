@@ -11,7 +11,7 @@ import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { RememberedTurns } from "../turns/turn-body.ts";
 
-/** What an earlier run of the request has left: it was admitted, and its cost set aside, then. */
+/** An earlier run of the request, in which it was admitted and its cost set aside. */
 export interface EarlierRun {
   /** Null if it has ended: the request was charged, or is not. */
   readonly hold: Hold | null;
@@ -83,7 +83,7 @@ export class Origin {
     return null;
   }
 
-  /** The same for an error that is charged. By default nothing is stored of one: a retry runs again. */
+  /** What the charge of an error stores. By default nothing: a retry runs again. */
   async recordError(
     _claims: Claims,
     _request: RecordedRequest,

@@ -23,6 +23,8 @@ export interface ChargeRow {
 const partOf: Readonly<Record<string, string>> = {
   audio_input: "input",
   image_input: "input",
+  cached_audio_input: "cached_input",
+  cached_image_input: "cached_input",
   cache_write_1h: "cache_write",
   audio_output: "output",
   image_output: "output",
@@ -33,6 +35,8 @@ const inputNames = [
   "audio_input",
   "image_input",
   "cached_input",
+  "cached_audio_input",
+  "cached_image_input",
   "cache_write",
   "cache_write_1h",
 ] as const;

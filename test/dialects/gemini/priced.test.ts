@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { type Caller, World } from "../../gateway/world.ts";
-import { json } from "../../support/answers.ts";
+import { json, sse } from "../../support/answers.ts";
 import { waitFor } from "../../support/wait.ts";
 import {
   called,
@@ -38,6 +38,9 @@ dialects = ["chat"]
 ${model("plain", "gemini", plain)}
 ${model("rich", "gemini", "price = { input = 1.0, output = 2.0, audio_input = 8.0, audio_output = 20.0, tiers.flex = { input = 0.5, output = 1.0 } }")}
 ${model("rich-chat", "as-chat", "price = { input = 1.0, output = 2.0, audio_output = 20.0 }")}
+${model("drawing", "gemini", "price = { input = 1.0, output = 2.0, cached_input = 0.1, cached_audio_input = 0.5, audio_input = 8.0, image_input = 3.0, image_output = 30.0 }")}
+${model("by-query", "gemini", `price = { input = 1.0, output = 2.0, web_search = 14.0 }`)}
+${model("by-prompt", "gemini", `price = { input = 1.0, output = 2.0, web_search_prompts = 35.0 }`)}
 ${model("free-tools", "gemini", `${plain}\nallow = ["tools.googleSearch"]`)}
 ${model("on-chat", "as-chat", plain)}`;
 
@@ -172,6 +175,82 @@ test("sound needs a price, and is charged at it", async () => {
   fake.say(json(chunkOf([{ text: "a" }], usage, "STOP")));
   expect((await ask("rich:generateContent", { contents: spoken })).status).toBe(200);
   expect(await world.chargesOf(caller)).toMatchObject([{ amount: -(20 * 1000 + 30 * 8000 + 10 * 2000) }]);
+});
+
+/** As a whole response and as a stream, whose last chunk has the figures. */
+async function amountsOf(id: string, answer: JsonObject, body: JsonObject): Promise<number[]> {
+  fake.say(json(answer));
+  expect((await ask(`${id}:generateContent`, { contents, ...body })).status).toBe(200);
+  fake.say(sse(`data: ${JSON.stringify(answer)}\n\n`));
+  const streamed = await ask(`${id}:streamGenerateContent?alt=sse`, { contents, ...body });
+  expect(streamed.status).toBe(200);
+  await streamed.text();
+  return (await world.chargesOf(caller)).map(({ amount }) => -amount);
+}
+
+const both = (amount: number) => [amount, amount];
+
+test("text is charged as text where the sound was read from the cache", async () => {
+  const usage = usageOf(60_000, 10, 0, {
+    cachedContentTokenCount: 40_000,
+    promptTokensDetails: [
+      { modality: "AUDIO", tokenCount: 40_000 },
+      { modality: "TEXT", tokenCount: 20_000 },
+    ],
+    cacheTokensDetails: [{ modality: "AUDIO", tokenCount: 40_000 }],
+  });
+  const answer = chunkOf([{ text: "a" }], usage, "STOP");
+  const amount = 20_000 * 1000 + 40_000 * 500 + 10 * 2000;
+  expect(await amountsOf("drawing", answer, {})).toEqual(both(amount));
+});
+
+test("images are charged at their own price, in and out", async () => {
+  const usage = usageOf(1000, 1300, 0, {
+    promptTokensDetails: [
+      { modality: "TEXT", tokenCount: 742 },
+      { modality: "IMAGE", tokenCount: 258 },
+    ],
+    candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1290 }],
+  });
+  const answer = chunkOf([{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }], usage, "STOP");
+  const amount = 742 * 1000 + 258 * 3000 + 10 * 2000 + 1290 * 30_000;
+  const asked = { generationConfig: { responseModalities: ["TEXT", "IMAGE"] } };
+  expect(await amountsOf("drawing", answer, asked)).toEqual(both(amount));
+});
+
+const grounded = (queries: readonly string[]) => {
+  const usage = usageOf(100, 20, 0, { toolUsePromptTokenCount: 900, totalTokenCount: 1020 });
+  const answer = chunkOf([{ text: "a" }], usage, "STOP");
+  const [candidate] = answer["candidates"] as JsonObject[];
+  return {
+    ...answer,
+    candidates: [{ ...candidate, groundingMetadata: { webSearchQueries: [...queries] } }],
+  };
+};
+const search = { tools: [{ googleSearch: {} }] };
+const tokens = 100 * 1000 + 20 * 2000;
+
+test.each([
+  ["by-query", ["one", "two", ""], 2 * 14_000_000],
+  ["by-query", [], 900 * 1000],
+  ["by-prompt", ["one", "two"], 35_000_000],
+  ["free-tools", ["one", "two"], 0],
+] as const)(
+  "a search of Google on %s with the queries %j costs its price, and not its tokens",
+  async (id, queries, fee) => {
+    expect(await amountsOf(id, grounded(queries), search)).toEqual(both(tokens + fee));
+    expect(fake.requests[0]?.body).toEqual({ contents, ...search });
+  },
+);
+
+test("searches are held for at the price of each, or of the prompt", async () => {
+  const heldOn = async (id: string, more: JsonObject) => {
+    const response = await ask(`${id}:generateContent`, { contents, ...more }, await world.creditCaller(0));
+    return Number(/up to ([\d.e-]+) credits/.exec((await errorOf(response)).message)?.[1]);
+  };
+  expect((await heldOn("by-query", search)) - (await heldOn("by-query", {}))).toBeCloseTo(5 * 0.014, 3);
+  expect((await heldOn("by-prompt", search)) - (await heldOn("by-prompt", {}))).toBeCloseTo(0.035, 3);
+  expect(await heldOn("drawing", {})).toBeGreaterThan((4000 * 30) / 1e6);
 });
 
 const look = { name: "look", parameters: { type: "OBJECT", properties: { at: { type: "STRING" } } } };

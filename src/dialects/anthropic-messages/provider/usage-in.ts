@@ -74,11 +74,15 @@ function readFigures(usage: MessagesUsage): ReportedUsage | null {
   const inputTokens = inputSide.figure(input);
   const cachedInputTokens = inputSide.detail(usage.cache_read_input_tokens);
   const byAge: CacheCreation = detailsOf(usage.cache_creation);
-  const hourTokens = inputSide.detail(byAge.ephemeral_1h_input_tokens);
+  const shortTokens = inputSide.detail(byAge.ephemeral_5m_input_tokens);
+  const reportedHour = inputSide.detail(byAge.ephemeral_1h_input_tokens);
   const cacheWriteTokens =
     usage.cache_creation_input_tokens == null
-      ? inputSide.detail(byAge.ephemeral_5m_input_tokens) + hourTokens
+      ? shortTokens + reportedHour
       : inputSide.detail(usage.cache_creation_input_tokens);
+  // At the end of a stream with server tools the total covers all rounds, but the breakdown only the first.
+  const areAllForAnHour = byAge.ephemeral_5m_input_tokens === 0 && reportedHour > 0;
+  const hourTokens = areAllForAnHour ? Math.max(cacheWriteTokens, reportedHour) : reportedHour;
   const hour = hourTokens === 0 ? {} : { cacheWriteHourTokens: hourTokens };
   const details: OutputTokensDetails = detailsOf(usage.output_tokens_details);
   return reportUsage(

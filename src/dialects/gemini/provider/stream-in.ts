@@ -9,9 +9,18 @@ import { encryptedCharsPerImage } from "../../provider-response/produced.ts";
 import { readAsStream } from "../../provider-response/read-whole.ts";
 import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
+import { CallCounter } from "../../usage/extra-usage.ts";
 import { isTokenCount } from "../../usage/reported-usage.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
-import { audioIn, mergeUsage, readUsage, reportsOutput, tierOf, usageReader } from "./usage-in.ts";
+import {
+  extrasOf,
+  mergeUsage,
+  readUsage,
+  reportsOutput,
+  searchesIn,
+  tierOf,
+  usageReader,
+} from "./usage-in.ts";
 
 /**
  * Reads generateContent responses, each a chunk of a stream or a complete one. Text and thoughts arrive in increments,
@@ -28,6 +37,7 @@ export class GeminiStreamReader extends StreamReader {
   /** Something other than thoughts has been written. */
   #hasAnswered = false;
   readonly #usage: JsonObject = {};
+  readonly #calls = new CallCounter();
   #tier: string | null = null;
   #ending: GeminiFinish | null = null;
   /** Candidates that have begun, and not ended. Only clients of Gemini's own format ask for more than one. */
@@ -50,6 +60,7 @@ export class GeminiStreamReader extends StreamReader {
       throw malformedResponse("no candidate and no block reason");
     }
     mergeUsage(this.#usage, answer);
+    this.#calls.atLeast("web_search", searchesIn(answer));
     if (!this.#begun) this.emit({ type: "start", usage: readUsage(this.#usage) });
     this.#begun = true;
     const written = candidates.flatMap(partsOf);
@@ -151,7 +162,7 @@ export class GeminiStreamReader extends StreamReader {
   }
 
   #reportExtras(): void {
-    const extras = audioIn(this.#usage);
+    const extras = extrasOf(this.#usage, this.#calls);
     if (extras !== nothingReported) this.emit({ type: "extras", extras });
   }
 

@@ -1,8 +1,15 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { nothingReported, type ReportedExtras, type ReportedUsage } from "../../../base/usage/usage.ts";
-import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { countOf, reportedTogether, serviceTier } from "../../usage/extra-usage.ts";
+import type { ReportedExtras, ReportedUsage } from "../../../base/usage/usage.ts";
+import { objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import {
+  CallCounter,
+  type MediaTokens,
+  mediaTokens,
+  reportedTogether,
+  serviceTier,
+  tokensOf,
+} from "../../usage/extra-usage.ts";
 import { inclusiveUsage, isTokenCount, mergeReported, type UsageReader } from "../../usage/reported-usage.ts";
 
 /** Thoughts are billed as output and counted separately. Counts of 0 are dropped. */
@@ -58,12 +65,16 @@ const searchMark = "(searched)";
 
 /** Every chunk of a stream repeats the usage so far; some have only a part of it. */
 export function mergeUsage(merged: JsonObject, chunk: JsonObject): void {
-  if (mergeReported(merged, chunk["usageMetadata"]) && hasSearched(chunk)) merged[searchMark] = true;
+  mergeReported(merged, chunk["usageMetadata"]);
+  if (searchesIn(chunk) > 0) merged[searchMark] = true;
 }
 
-function hasSearched(chunk: JsonObject): boolean {
-  const grounding = objectOf(firstObjectOf(chunk["candidates"])?.["groundingMetadata"]);
-  return listOf(grounding?.["webSearchQueries"]).length > 0;
+/** The searches of Google that a response, or a chunk of it, was grounded with. Google does not bill empty ones. */
+export function searchesIn(answer: JsonObject): number {
+  return objectsOf(answer["candidates"]).reduce((sum, { groundingMetadata }) => {
+    const queries = stringsOf(objectOf(groundingMetadata)?.["webSearchQueries"]);
+    return sum + queries.filter((query) => query.trim() !== "").length;
+  }, 0);
 }
 
 /** By OpenAI's names; null if the provider does not report it. Vertex reports the kind of traffic instead. */
@@ -80,22 +91,33 @@ const trafficTiers = tableOf<string>({
 });
 
 export const usageReader: UsageReader = {
-  usageIn: ({ usageMetadata }) => readUsage(usageMetadata),
-  readExtras: ({ usageMetadata }) => {
-    const usage = objectOf(usageMetadata) ?? {};
-    return reportedTogether(serviceTier(tierOf(usage)), audioIn(usage));
+  usageIn: (answer) => {
+    if (!isObject(answer["usageMetadata"])) return null;
+    const usage: JsonObject = {};
+    mergeUsage(usage, answer);
+    return readUsage(usage);
+  },
+  readExtras: (answer) => {
+    const usage = objectOf(answer["usageMetadata"]) ?? {};
+    const calls = new CallCounter();
+    calls.atLeast("web_search", searchesIn(answer));
+    return reportedTogether(serviceTier(tierOf(usage)), extrasOf(usage, calls));
   },
 };
 
-/** The parts of the input and the output that are audio. */
-export function audioIn(usage: JsonObject): ReportedExtras {
-  const audioInputTokens = audioAmong(usage["promptTokensDetails"]);
-  const audioOutputTokens = audioAmong(usage["candidatesTokensDetails"]);
-  const isNothing = audioInputTokens + audioOutputTokens === 0;
-  return isNothing ? nothingReported : { audioInputTokens, audioOutputTokens };
+/** The calls, and the parts of the tokens that have a price of their own. */
+export function extrasOf(usage: JsonObject, calls: CallCounter): ReportedExtras {
+  const media = mediaTokens(
+    mediaAmong(usage["promptTokensDetails"]),
+    mediaAmong(usage["cacheTokensDetails"]),
+    mediaAmong(usage["candidatesTokensDetails"]),
+  );
+  return reportedTogether(media, calls.report());
 }
 
-function audioAmong(details: Json | undefined): number {
-  const audio = objectsOf(details).filter(({ modality }) => modality === "AUDIO");
-  return audio.reduce((sum, { tokenCount }) => sum + countOf(tokenCount), 0);
+function mediaAmong(details: Json | undefined): MediaTokens {
+  const parts = objectsOf(details);
+  const sumOf = (kind: string) =>
+    parts.reduce((sum, { modality, tokenCount }) => sum + (modality === kind ? tokensOf(tokenCount) : 0), 0);
+  return { audio: sumOf("AUDIO"), image: sumOf("IMAGE") };
 }

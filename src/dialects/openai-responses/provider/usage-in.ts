@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { HostedToolName } from "../../../base/usage/hosted-tools.ts";
 import type { ReportedExtras, ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
+import { CallCounter, mediaOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, type UsageReader } from "../../usage/reported-usage.ts";
 
 /**
@@ -59,7 +59,7 @@ export function readExtras(response: JsonObject): ReportedExtras {
   return reportedTogether(
     tiersIn(response, reported),
     calls.report(),
-    audioOf(usage.input_tokens_details, usage.output_tokens_details),
+    mediaOf(usage.input_tokens_details, usage.output_tokens_details),
   );
 }
 
