@@ -13,10 +13,12 @@ import { Ongoing } from "../gateway/exchange/ongoing.ts";
 import { OpenSockets } from "../gateway/exchange/open-sockets.ts";
 import { Watchdog } from "../gateway/exchange/watchdog.ts";
 import { maxFormBytes } from "../gateway/metered/form/read-form.ts";
+import { EventReaders } from "../gateway/turns/event-readers.ts";
 import { AbandonAllowance } from "../limits/abandon-allowance.ts";
 import { AddressLimiter } from "../limits/address.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { ByteLimiter, InflateLimiter } from "../limits/byte-limiter.ts";
+import { Gates } from "../limits/concurrency.ts";
 import { LabelValues } from "../limits/label-values.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import { Upstream } from "../upstream/providers.ts";
@@ -31,6 +33,9 @@ const maxFormsBytes = 4 * maxFormBytes;
  * file descriptors.
  */
 const maxForms = Math.min(1024, fetchLimit());
+
+/** More than clients that fetch files side by side open. */
+const maxDownloadsPerKey = 16;
 
 /** Bytes of conversations that a key may write: new items, and the newest ones again. All are written if an older item is deleted. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
@@ -66,6 +71,12 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     answers: new BodyBudget({
       totalBytes: () => Math.max(serverSettings().maxBodyMemory, maxProviderResponseBytes),
       largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxProviderResponseBytes),
+    }),
+    downloads: new Gates({ limit: maxDownloadsPerKey, queueLimit: 0, waitMs: 0 }),
+    eventReaders: new EventReaders({
+      backgrounds: services.backgrounds,
+      encryptionKey: () => gateway.configured.settings.responses.encryptionKey,
+      isDraining: () => gateway.ongoing.isDraining,
     }),
     forms: new BodyBudget({ totalBytes: () => maxFormsBytes, largestBytes: () => maxFormBytes }),
     formSlots: new BodyBudget({ totalBytes: () => maxForms, largestBytes: () => 1 }),

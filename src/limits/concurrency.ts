@@ -97,6 +97,11 @@ export class Gates {
     return this.#gateOf(name).tryEnter();
   }
 
+  /** Takes a slot if one is free, for a caller that may end in several ways. */
+  tryTake(name: string): Slot | null {
+    return this.tryEnter(name) ? new Slot(() => this.leave(name)) : null;
+  }
+
   enter(name: string, signal: AbortSignal): boolean | Promise<boolean> {
     return this.#gateOf(name).enter(signal);
   }
@@ -110,5 +115,20 @@ export class Gates {
 
   #gateOf(name: string): Gate {
     return this.#gates.getOrInsertComputed(name, this.#newGate);
+  }
+}
+
+/** A slot of a gate. */
+export class Slot {
+  #leave: (() => void) | null;
+
+  constructor(leave: () => void) {
+    this.#leave = leave;
+  }
+
+  /** Safe to call more than once. */
+  release(): void {
+    this.#leave?.();
+    this.#leave = null;
   }
 }

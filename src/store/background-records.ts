@@ -62,8 +62,8 @@ export interface BackgroundRecords {
   find(keyId: string, id: string): Promise<StoredBackground | null>;
   /** Null if it is not to be run again. */
   readCall(id: string): Promise<Uint8Array | null>;
-  /** Some of the events from this position on. */
-  events(id: string, from: number): Promise<readonly EventPart[]>;
+  /** The part with the event at this position; null if it is not stored yet. */
+  eventsFrom(id: string, position: number): Promise<EventPart | null>;
   /** Number of events. */
   countEvents(id: string): Promise<number>;
   /** Number of the key's responses that other processes run. */

@@ -177,6 +177,8 @@ export interface LineRecords {
   charged(batchId: string, no: number): Promise<ChargedResponse | null>;
   /** Null if a part of it is missing. */
   whole(body: LongBody): Promise<Uint8Array | null>;
+  /** As `whole`, one part after the other. It throws if one is deleted meanwhile. */
+  inParts(body: LongBody): Promise<AsyncIterable<Uint8Array> | null>;
   /** The first line that is due, and calls none of these models, for this process to run; null if none is. */
   claim(batchId: string, node: number, nowMs: number, except: readonly string[]): Promise<ClaimedLine | null>;
   /** The line runs again. */

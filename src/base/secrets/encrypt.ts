@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, type DecipherGCM, randomBytes } from "node:crypto";
 import { sharedBytes } from "../bytes.ts";
 
 const cipher = "aes-256-gcm";
@@ -57,6 +57,50 @@ export function* decrypting(
     return content;
   } catch {
     return null;
+  }
+}
+
+/** Decrypts content that is read in parts. */
+export class PartDecryption {
+  readonly #encryption: Encryption;
+  #opening: DecipherGCM | null = null;
+  /** Read, and not decrypted: the head until it is whole, and then what may be the tag. */
+  #rest: Uint8Array = new Uint8Array();
+  #isOurs = true;
+
+  constructor(encryption: Encryption) {
+    this.#encryption = encryption;
+  }
+
+  /** Content that may still turn out to be another: `isWhole` knows at the end. */
+  push(part: Uint8Array): Uint8Array {
+    const bytes = Buffer.concat([this.#rest, part]);
+    if (this.#opening === null && bytes.length < headBytes) {
+      this.#rest = bytes;
+      return new Uint8Array();
+    }
+    const start = this.#opening === null ? headBytes : 0;
+    this.#opening ??= this.#begin(bytes);
+    const end = Math.max(start, bytes.length - tagBytes);
+    this.#rest = Buffer.from(bytes.subarray(end));
+    return this.#opening.update(bytes.subarray(start, end));
+  }
+
+  /** Call it after the last part. False if the key, the context or the version differs, or the bytes were changed. */
+  isWhole(): boolean {
+    if (this.#opening === null || !this.#isOurs || this.#rest.length !== tagBytes) return false;
+    try {
+      this.#opening.setAuthTag(this.#rest).final();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #begin(bytes: Uint8Array): DecipherGCM {
+    const { key, context, version } = this.#encryption;
+    this.#isOurs = bytes[0] === version;
+    return createDecipheriv(cipher, key, bytes.subarray(1, headBytes)).setAAD(Buffer.from(context));
   }
 }
 

@@ -40,7 +40,9 @@ export async function beginInBackground({ call, atSeconds, request }: Generation
   });
   const queued: QueuedTurn = { id: plan.id, head, input: keeping.input(), parentId };
   const run = await store(call, plan, queued);
-  const answer = plan.isStreamed ? eventsResponse(call, plan.id, 0) : respond(call, withoutOutput(head));
+  const answer = plan.isStreamed
+    ? eventsResponse(call, plan.id, 0, true)
+    : respond(call, withoutOutput(head));
   run.attach(exchange);
   exchange.respondEarly(run, answer);
 }

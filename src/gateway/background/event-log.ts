@@ -1,6 +1,6 @@
 import type { BackgroundRecords, EventPart, OwnedBackground } from "../../store/store.ts";
+import { eventsName } from "../turns/event-readers.ts";
 import { bodyPieces } from "../turns/turn-body.ts";
-import { eventsName } from "./event-stream.ts";
 
 /** How long events are collected before they are written together. */
 const gatherMs = 100;

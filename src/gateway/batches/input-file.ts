@@ -114,6 +114,7 @@ export class InputReader {
   /** Its bytes in order. Throws where they cannot be read. */
   async *pieces({ bytes }: Pick<FileRecord, "bytes">): AsyncGenerator<Uint8Array> {
     for (let sequence = 0; sequence * partBytes < bytes; sequence += 1) {
+      await bodyPacer.wait();
       const part = await this.#part(sequence);
       if (part === null) throw new GatewayError("internal_error", "The file cannot be read any more.");
       yield part;

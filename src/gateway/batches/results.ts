@@ -1,16 +1,15 @@
-import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { onOneLine } from "../../dialects/json/json-bytes.ts";
 import type { BatchRecord, LineResult, RestCode } from "../../store/store.ts";
 import type { Gateway } from "../exchange/gateway.ts";
-import { openBody } from "../turns/turn-body.ts";
+import { openBody, openInParts } from "../turns/turn-body.ts";
 import { nameOfResult } from "./line-origin.ts";
 import { messageDialect } from "./message-dialect.ts";
 import { openText, placeOfCustomId } from "./sealed-text.ts";
 
-/** Rows that are read at once; long responses are read one by one. */
-const linesPerRead = 20;
+/** Rows that are read at once. Each has up to 64 KB of its response; what is longer is read part by part. */
+const linesPerRead = 8;
 
 type Kind = "output" | "errors" | "all";
 
@@ -22,15 +21,25 @@ export async function* resultLines(
 ): AsyncGenerator<Uint8Array> {
   const { batches } = gateway.batches.store;
   const { encryptionKey } = gateway.configured.settings.responses;
-  let rows = await batches.results(batch.id, kind, -1, linesPerRead);
-  while (rows.length > 0) {
-    // A client that reads fast must not keep the event loop from others.
+  for (let after = -1; ; ) {
     await bodyPacer.wait();
+    const rows = await batches.results(batch.id, kind, after, linesPerRead);
+    let short: Uint8Array[] = [];
     for (const row of rows) {
       const body = await bodyOf(gateway, batch, row);
-      yield Buffer.concat(lineOf(batch, opened(batch, row, encryptionKey), body));
+      const { begin, end } = lineOf(batch, opened(batch, row, encryptionKey), body !== null);
+      short.push(Buffer.from(begin));
+      if (body instanceof Uint8Array) short.push(onOneLine(body));
+      else if (body !== null) {
+        yield Buffer.concat(short);
+        short = [];
+        for await (const part of body) yield onOneLine(part);
+      }
+      short.push(Buffer.from(end));
+      after = row.no;
     }
-    rows = await batches.results(batch.id, kind, rows.at(-1)?.no ?? 0, linesPerRead);
+    if (rows.length === 0) return;
+    yield Buffer.concat(short);
   }
 }
 
@@ -39,15 +48,18 @@ export function nameOfError(batchId: string, no: number): string {
   return `${batchId} ${no} error`;
 }
 
+/** A long one in parts. */
 async function bodyOf(
   { batches: { store }, configured }: Gateway,
   { id }: BatchRecord,
   { no, error, response }: LineResult,
-): Promise<Uint8Array | null> {
+): Promise<Uint8Array | AsyncIterable<Uint8Array> | null> {
   const { encryptionKey } = configured.settings.responses;
   if (error !== null) return openBody(nameOfError(id, no), error, encryptionKey);
-  const stored = response && (await store.batches.whole(response));
-  return stored && openBody(nameOfResult({ batchId: id, no }), stored, encryptionKey);
+  if (response === null) return null;
+  const name = nameOfResult({ batchId: id, no });
+  if (response.parts === 0) return openBody(name, response.body, encryptionKey);
+  return openInParts(name, () => store.batches.inParts(response), encryptionKey);
 }
 
 type ShownResult = Pick<LineResult, "no" | "customId" | "status" | "requestId">;
@@ -59,7 +71,8 @@ export function lineLength(
   body: Uint8Array,
   key: Uint8Array | null,
 ): number {
-  return lengthOf(lineOf(batch, opened(batch, row, key), body));
+  const { begin, end } = lineOf(batch, opened(batch, row, key), true);
+  return Buffer.byteLength(begin) + body.length + Buffer.byteLength(end);
 }
 
 function opened<Row extends ShownResult>(
@@ -70,13 +83,16 @@ function opened<Row extends ShownResult>(
   return { ...row, customId: openText(row.customId, placeOfCustomId(id, row.no), key) };
 }
 
-/** Every custom id has one line, whatever became of it. */
-function lineOf(
-  batch: Pick<BatchRecord, "id" | "restCode">,
-  row: ShownResult,
-  body: Uint8Array | null,
-): readonly Uint8Array[] {
-  return batch.id.startsWith(messagesPrefix) ? messagesLine(batch, row, body) : openAiLine(batch, row, body);
+/** What is before the body of a line, and after it. */
+interface LineFrame {
+  readonly begin: string;
+  readonly end: string;
+}
+
+/** Every custom id has one line, whatever became of it. Without a body, its frame says why. */
+function lineOf(batch: Pick<BatchRecord, "id" | "restCode">, row: ShownResult, hasBody: boolean): LineFrame {
+  const line = batch.id.startsWith(messagesPrefix) ? messagesLine : openAiLine;
+  return line(batch, row, hasBody);
 }
 
 export const messagesPrefix = "msgbatch_";
@@ -84,37 +100,37 @@ export const messagesPrefix = "msgbatch_";
 function openAiLine(
   { id, restCode }: Pick<BatchRecord, "id" | "restCode">,
   { no, customId, status, requestId }: ShownResult,
-  body: Uint8Array | null,
-): readonly Uint8Array[] {
+  hasBody: boolean,
+): LineFrame {
   const begin = `{"id":"batch_req_${id.slice("batch_".length)}_${no}","custom_id":${JSON.stringify(customId)}`;
-  if (status === null || body === null) {
+  if (status === null || !hasBody) {
     const error = status === null ? restErrors[restCode ?? "batch_expired"] : goneError;
-    return [Buffer.from(`${begin},"response":null,"error":${JSON.stringify(error)}}\n`)];
+    return { begin, end: `,"response":null,"error":${JSON.stringify(error)}}\n` };
   }
-  const response = `${begin},"response":{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":`;
-  return [Buffer.from(response), onOneLine(body), Buffer.from('},"error":null}\n')];
+  const response = `,"response":{"status_code":${status},"request_id":${JSON.stringify(requestId)},"body":`;
+  return { begin: begin + response, end: '},"error":null}\n' };
 }
 
 function messagesLine(
   { restCode }: Pick<BatchRecord, "restCode">,
   { customId, status, requestId }: ShownResult,
-  body: Uint8Array | null,
-): readonly Uint8Array[] {
+  hasBody: boolean,
+): LineFrame {
   const begin = `{"custom_id":${JSON.stringify(customId)},"result":{"type":`;
   if (status === null && restCode !== "insufficient_credit") {
     const type = restCode === "batch_cancelled" ? "canceled" : "expired";
-    return [Buffer.from(`${begin}"${type}"}}\n`)];
+    return { begin, end: `"${type}"}}\n` };
   }
-  if (status === null || body === null) {
+  if (status === null || !hasBody) {
     const error =
       status === null
         ? new GatewayError("insufficient_credit", restErrors.insufficient_credit.message)
         : new GatewayError("internal_error", goneError.message);
     const written = JSON.stringify(messageDialect.errorFormat.body(error, requestId ?? ""));
-    return [Buffer.from(`${begin}"errored","error":${written}}}\n`)];
+    return { begin, end: `"errored","error":${written}}}\n` };
   }
   const [type, field] = status === 200 ? ["succeeded", "message"] : ["errored", "error"];
-  return [Buffer.from(`${begin}"${type}","${field}":`), onOneLine(body), Buffer.from("}}\n")];
+  return { begin: `${begin}"${type}","${field}":`, end: "}}\n" };
 }
 
 const restErrors: Readonly<Record<RestCode, { readonly code: string; readonly message: string }>> = {

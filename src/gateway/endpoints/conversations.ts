@@ -153,7 +153,7 @@ function admitted(run: (call: ConversationCall) => Promise<Response>): ServedOpe
     const call = await admit(gateway, exchange);
     const { settings } = exchange.configured;
     if (!keepsConversations(settings)) throw keepsNone();
-    const reserve = (bytes: number) => call.awaitMemory(bytes);
+    const reserve = (bytes: number) => call.awaitStored(bytes);
     return run({ admitted: call, keyId: call.keyId, settings, reserve });
   };
 }

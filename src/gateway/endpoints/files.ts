@@ -8,10 +8,10 @@ import { expiresAfter } from "../../dialects/openai/batch-request.ts";
 import type { FileKind, FileRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import { ownerOf } from "../batches/batch-owner.ts";
+import { downloadResponse } from "../batches/download.ts";
 import { type InputFiles, InputReader } from "../batches/input-file.ts";
 import { resultLines } from "../batches/results.ts";
 import { openText, placeOfName } from "../batches/sealed-text.ts";
-import { piecesResponse } from "../batches/streamed.ts";
 import { receiveUpload } from "../batches/upload.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
@@ -223,7 +223,7 @@ async function downloadFile(gateway: Gateway, exchange: Exchange): Promise<Respo
     isResult && batch !== null
       ? resultLines(gateway, batch, kind)
       : new InputReader(inputFilesOf(call), asks.id).pieces(asks);
-  return piecesResponse(call, pieces, "application/x-ndjson");
+  return downloadResponse(call, pieces, "application/x-ndjson");
 }
 
 /** What files of this key are stored and encrypted with. */

@@ -7,9 +7,9 @@ import { admit } from "../admission/admit.ts";
 import { originReachedAt } from "../admission/reached-at.ts";
 import { ownerOf } from "../batches/batch-owner.ts";
 import { beginBatch, requestScanner } from "../batches/begin.ts";
+import { downloadResponse } from "../batches/download.ts";
 import { messageDialect } from "../batches/message-dialect.ts";
 import { messagesPrefix, resultLines } from "../batches/results.ts";
-import { piecesResponse } from "../batches/streamed.ts";
 import { type StoredInput, storeInput } from "../batches/upload.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
@@ -202,7 +202,7 @@ async function showResults(gateway: Gateway, exchange: Exchange): Promise<Respon
   if (found.endedAtMs === null) {
     throw invalidRequest("This message batch has not ended. Its results come when it has.");
   }
-  return piecesResponse(call, resultLines(gateway, found, "all"), "application/x-jsonl");
+  return downloadResponse(call, resultLines(gateway, found, "all"), "application/x-jsonl");
 }
 
 function idIn(exchange: Exchange): string {

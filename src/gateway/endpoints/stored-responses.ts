@@ -163,7 +163,7 @@ async function admitted(gateway: Gateway, exchange: Exchange): Promise<ResponseC
   const { settings } = exchange.configured;
   const id = segmentOf(exchange, "response_id");
   if (isConversationId(id) || !keepsResponses(settings)) throw notFound(id);
-  return { call, id, keyId: call.keyId, settings, reserve: (bytes) => call.awaitMemory(bytes) };
+  return { call, id, keyId: call.keyId, settings, reserve: (bytes) => call.awaitStored(bytes) };
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */

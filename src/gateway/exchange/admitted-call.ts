@@ -1,3 +1,4 @@
+import { GatewayError } from "../../base/errors.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
@@ -52,9 +53,22 @@ export class AdmittedCall implements JobOwner {
     exchange.signal.throwIfAborted();
   }
 
+  /** As `awaitMemory`, for a body that is read from the store. Throws if the key reads too many at once. */
+  async awaitStored(bytes: number): Promise<void> {
+    if (bytes < largeBodyBytes) return;
+    this.exchange.taken.download ??= this.gateway.downloads.tryTake(this.keyId);
+    if (this.exchange.taken.download === null) throw tooManyDownloads();
+    await this.awaitMemory(bytes);
+  }
+
   #reserve(): BodyReservation {
     const reservation = this.gateway.answers.reserve(this.key.id);
     this.exchange.signal.addEventListener("abort", () => reservation.release(), { once: true });
     return reservation;
   }
+}
+
+function tooManyDownloads(): GatewayError {
+  const message = "This key has the maximum number of downloads in progress. Retry when one finishes.";
+  return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });
 }

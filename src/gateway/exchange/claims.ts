@@ -41,7 +41,10 @@ export async function claimIdempotency(
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
   };
-  const claimed = await gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
+  const { isInteractive } = exchange.call.origin;
+  const reserve = (bytes: number) =>
+    isInteractive ? admitted.awaitStored(bytes) : admitted.awaitMemory(bytes);
+  const claimed = await gateway.claims.claim(claim, reserve);
   if (claimed.kind === "replay") return claimed;
   exchange.taken.claim = claimed.claim;
   return null;

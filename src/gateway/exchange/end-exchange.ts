@@ -32,13 +32,14 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
 /** Steps that cannot fail come first. */
 function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
   const { key, pump, taken } = exchange;
-  const { claim, conversationClaim, recorder, hold, answer, memory, formSlot } = taken;
+  const { claim, conversationClaim, recorder, hold, answer, memory, download, formSlot } = taken;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
   if (claim !== null) gateway.claims.end(claim);
   if (conversationClaim !== null) gateway.claims.end(conversationClaim);
   recorder?.discard();
   memory?.release();
+  download?.release();
   formSlot?.release();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
   if (hold !== null) gateway.accounts.release(hold);

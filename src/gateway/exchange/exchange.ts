@@ -14,6 +14,7 @@ import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Hold } from "../../ledger/accounts.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../../limits/bucket.ts";
+import type { Slot } from "../../limits/concurrency.ts";
 import type { RequestParameters } from "../../observe/exchange.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
@@ -89,6 +90,8 @@ class Taken {
   answer: OpenedCall | null = null;
   /** Memory reserved for a large response; null if there is none, or the response itself releases it. */
   memory: BodyReservation | null = null;
+  /** The slot of a body that is read from the store, as `memory`. */
+  download: Slot | null = null;
   formSlot: BodyReservation | null = null;
   recorder: ResponseRecorder | null = null;
   content: ContentRecording | null = null;

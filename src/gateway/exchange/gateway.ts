@@ -9,6 +9,7 @@ import type { AddressLimiter } from "../../limits/address.ts";
 import type { BodyBudget } from "../../limits/body-budget.ts";
 import type { RateLimits } from "../../limits/bucket.ts";
 import type { ByteLimiter, InflateLimiter } from "../../limits/byte-limiter.ts";
+import type { Gates } from "../../limits/concurrency.ts";
 import type { LabelValues } from "../../limits/label-values.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { ExchangeObserver } from "../../observe/exchange.ts";
@@ -19,6 +20,7 @@ import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { ProviderIdOwners } from "../references/provider-id-owners.ts";
 import type { Backgrounds } from "../turns/backgrounds.ts";
 import type { Batches } from "../turns/batches.ts";
+import type { EventReaders } from "../turns/event-readers.ts";
 import type { Turns } from "../turns/turns.ts";
 import type { Ongoing } from "./ongoing.ts";
 import type { OpenSockets } from "./open-sockets.ts";
@@ -46,6 +48,9 @@ export interface Gateway {
   readonly bodies: BodyBudget;
   /** Memory for large responses, from the provider's first megabyte until the client has read all of it. */
   readonly answers: BodyBudget;
+  /** Bodies of each key that are read from the store, until the client has read all of them. */
+  readonly downloads: Gates;
+  readonly eventReaders: EventReaders;
   /** Disk space for forms, until they have a response. */
   readonly forms: BodyBudget;
   /** Slots of `fetch` for forms: one "byte" each, so that a key leaves as many free as it takes. */

@@ -1,11 +1,10 @@
 import { assert } from "../../base/assert.ts";
 import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
-import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { largeEventBytes } from "../../dialects/sse/event.ts";
 import { inParts } from "../body-worker/large-body.ts";
-import { bytesOf, type DirectController, type Piece } from "../exchange/client-call.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
-import { sourceResponse } from "./client-stream.ts";
+import { pacedResponse } from "./paced-response.ts";
 
 /** The runtime keeps its copy of a body for as long as a slow client takes, and this much at most for each. */
 const maxCopiedBytes = 64 * 1024;
@@ -42,31 +41,15 @@ function release(body: readonly Piece[]): void {
  * Writes a large body as its client reads it: the runtime would copy all of it, and keep it for as long as a slow client takes.
  * The exchange's memory is released afterwards.
  */
-function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], head: ResponseHead): Response {
-  const { call, configured, taken } = exchange;
-  const { memory } = taken;
-  taken.memory = null;
-  memory?.shrinkTo(lengthOf(pieces));
-  call.disconnect(configured.settings.server.clientIdleTimeoutMs);
-  let isOver = false;
-  const end = () => {
-    isOver = true;
-    memory?.release();
-  };
-  // The runtime neither pulls nor cancels the stream of a client that has already disconnected.
-  if (call.request.signal.aborted) end();
-  else call.request.signal.addEventListener("abort", end);
-  const pull = async (controller: DirectController) => {
-    const parts = call.takeStream ? eventParts(onlyOf(pieces)) : inParts(pieces, maxWrittenBytes);
-    for (let next = parts.next(); !isOver; next = parts.next()) {
-      await controller.write(next.value);
-      if (next.done === true) break;
-      await bodyPacer.wait();
-    }
-    controller.end();
-    end();
-  };
-  return sourceResponse({ pull, cancel: end }, call, () => head);
+function largeResponse(exchange: Exchange, body: readonly Uint8Array[], head: ResponseHead): Response {
+  const { call, taken } = exchange;
+  taken.memory?.shrinkTo(lengthOf(body));
+  const parts = call.takeStream ? eventParts(onlyOf(body)) : inParts(body, maxWrittenBytes);
+  return pacedResponse(exchange, { pieces: () => withRest(parts) }, head);
+}
+
+function* withRest(parts: Generator<Uint8Array, Uint8Array>): Generator<Uint8Array> {
+  yield yield* parts;
 }
 
 function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {

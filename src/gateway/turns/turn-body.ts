@@ -1,7 +1,7 @@
 import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { bodyPacer } from "../../base/loop/body-pacer.ts";
-import { decrypting, encrypting } from "../../base/secrets/encrypt.ts";
+import { decrypting, type Encryption, encrypting, PartDecryption } from "../../base/secrets/encrypt.ts";
 import {
   endedResponse,
   inputItems,
@@ -231,6 +231,49 @@ export async function openBody(
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) await bodyPacer.wait();
   return step.value;
+}
+
+/** Reads the parts of a stored body. Null if one is missing. */
+type ReadParts = () => Promise<AsyncIterable<Uint8Array> | null>;
+
+/** As `openBody`, part by part: an encrypted body is read twice, because its end shows whether it can be opened. */
+export async function openInParts(
+  id: string,
+  read: ReadParts,
+  key: Uint8Array | null,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  const encryption = { key: key ?? noKey, context: id, version: encrypted };
+  const looked = await read();
+  if (looked === null || !(await canOpen(looked, encryption))) return null;
+  const parts = await read();
+  return parts && openedParts(parts, encryption);
+}
+
+const noKey = new Uint8Array(32);
+
+async function canOpen(parts: AsyncIterable<Uint8Array>, encryption: Encryption): Promise<boolean> {
+  const decryption = new PartDecryption(encryption);
+  let isFirst = true;
+  for await (const part of parts) {
+    if (isFirst && part[0] === plain) return true;
+    isFirst = false;
+    decryption.push(part);
+  }
+  return decryption.isWhole();
+}
+
+async function* openedParts(
+  parts: AsyncIterable<Uint8Array>,
+  encryption: Encryption,
+): AsyncGenerator<Uint8Array> {
+  const decryption = new PartDecryption(encryption);
+  let isPlain: boolean | null = null;
+  for await (const part of parts) {
+    const isFirst = isPlain === null;
+    isPlain ??= part[0] === plain;
+    if (isPlain) yield isFirst ? part.subarray(1) : part;
+    else yield decryption.push(part);
+  }
 }
 
 function contentIn(id: string, content: Uint8Array): TurnContent | null {

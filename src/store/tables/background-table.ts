@@ -11,9 +11,6 @@ import type { StoredResponse, TurnRecord } from "../records.ts";
 import { type LongBody, wholeBody } from "./long-body.ts";
 import { any, type Flagged, firstAs, unflagged } from "./rows.ts";
 
-/** Number of parts that are read at once. */
-const partsPerRead = 8;
-
 /**
  * The statements that differ between the databases: turns are written by SQLite's journal, and by a function in
  * PostgreSQL.
@@ -52,12 +49,12 @@ export function storedBackgrounds(
       return row === undefined ? null : wholeBody(read, row);
     },
 
-    events: (id, from) =>
+    eventsFrom: (id, position) =>
       read<EventPart>(
         `SELECT first::float8 AS first, count::float8 AS count, body FROM background_events
-        WHERE response_id = $1::text AND first + count > $2::int8 ORDER BY first LIMIT ${partsPerRead}`,
-        [id, from],
-      ),
+        WHERE response_id = $1::text AND first <= $2::int8 ORDER BY first DESC LIMIT 1`,
+        [id, position],
+      ).then(firstAs((part) => (part.first + part.count > position ? part : null))),
 
     async countEvents(id) {
       const [row] = await read<{ count: number }>(

@@ -8,7 +8,7 @@ import type {
   RestCode,
 } from "../batch-records.ts";
 import { type Queries, query, type Work } from "../query.ts";
-import { type LongBody, wholeBody } from "./long-body.ts";
+import { bodyInParts, type LongBody, wholeBody } from "./long-body.ts";
 
 /** What each database does in its own way. */
 export interface LineStatements {
@@ -52,6 +52,8 @@ export function storedLines(
     },
 
     whole: (body) => wholeBody(read, body),
+
+    inParts: (body) => bodyInParts(read, body),
 
     claim: (batchId, node, nowMs, except) => changeTogether(() => claimed(batchId, node, nowMs, except)),
 

@@ -13,19 +13,48 @@ export interface LongBody {
 /** Reading these takes a few milliseconds where the database is read on the event loop. */
 const bytesPerRead = 1024 * 1024;
 
-/** The whole body, in memory that other threads see too. Null if a part is missing: half of one must never pass for a whole. */
-export async function wholeBody(
+/** The parts before its end, and their bytes. Null if a part is missing: half of a body must never pass for a whole. */
+async function partsAhead(
   read: Query,
-  { recordingId, parts, body }: LongBody,
-  reserve?: ReserveMemory,
-): Promise<Uint8Array | null> {
-  if (parts === 0) return body;
+  { recordingId, parts }: LongBody,
+): Promise<{ readonly bytes: number } | null> {
   const [ahead] = await read<{ parts: number; bytes: number }>(
     `SELECT count(*)::float8 AS parts, sum(length(body))::float8 AS bytes FROM response_parts
     WHERE recording_id = $1::text AND sequence < $2::int8`,
     [recordingId, parts],
   );
-  if (ahead?.parts !== parts) return null;
+  return ahead?.parts === parts ? ahead : null;
+}
+
+/** The body part by part. Null if a part is missing; throws if one is deleted meanwhile. */
+export async function bodyInParts(read: Query, body: LongBody): Promise<AsyncIterable<Uint8Array> | null> {
+  if (body.parts > 0 && (await partsAhead(read, body)) === null) return null;
+  return readInParts(read, body);
+}
+
+async function* readInParts(read: Query, { recordingId, parts, body }: LongBody): AsyncGenerator<Uint8Array> {
+  for (let sequence = 0; sequence < parts; sequence += 1) {
+    await bodyPacer.wait();
+    const [part] = await read<Pick<LongBody, "body">>(
+      "SELECT body FROM response_parts WHERE recording_id = $1::text AND sequence = $2::int8",
+      [recordingId, sequence],
+    );
+    if (part === undefined) throw new Error("A part of the body has been deleted.");
+    yield part.body;
+  }
+  yield body;
+}
+
+/** The whole body, in memory that other threads see too. Null if a part is missing. */
+export async function wholeBody(
+  read: Query,
+  long: LongBody,
+  reserve?: ReserveMemory,
+): Promise<Uint8Array | null> {
+  const { recordingId, parts, body } = long;
+  if (parts === 0) return body;
+  const ahead = await partsAhead(read, long);
+  if (ahead === null) return null;
   await reserve?.(ahead.bytes);
   const whole = sharedBytes(ahead.bytes + body.length);
   let length = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { decryptText, encryptText } from "../../../src/base/secrets/encrypt.ts";
+import { decryptText, encrypting, encryptText, PartDecryption } from "../../../src/base/secrets/encrypt.ts";
 
 const seal = { key: new Uint8Array(32).fill(7), context: "mine", version: 1 };
 const content = Buffer.from("what was said before");
@@ -24,4 +24,28 @@ test("a seal of which any character was changed, added or left out does not open
       }
     }
   }
+});
+
+test("what is read in parts opens wherever it was cut, and its end shows whether it is whole", () => {
+  const whole = Buffer.concat([...encrypting([content], seal)]);
+  const opened = (bytes: Uint8Array, size: number, encryption = seal) => {
+    const decryption = new PartDecryption(encryption);
+    const pieces: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; at += size)
+      pieces.push(decryption.push(bytes.subarray(at, at + size)));
+    return decryption.isWhole() ? Buffer.concat(pieces).toString() : null;
+  };
+  for (let size = 1; size <= whole.length; size += 1) {
+    expect(opened(whole, size)).toBe(content.toString());
+    expect(opened(whole.subarray(0, -1), size)).toBeNull();
+    expect(opened(whole, size, { ...seal, context: "another's" })).toBeNull();
+    expect(opened(whole, size, { ...seal, version: 2 })).toBeNull();
+    expect(opened(whole, size, { ...seal, key: new Uint8Array(32).fill(8) })).toBeNull();
+  }
+  for (let at = 0; at < whole.length; at += 1) {
+    const changed = Uint8Array.from(whole);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    expect(opened(changed, 5)).toBeNull();
+  }
+  expect(opened(new Uint8Array(), 1)).toBeNull();
 });
