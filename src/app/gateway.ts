@@ -29,7 +29,7 @@ import type { Services } from "./services.ts";
 const maxFormsBytes = 4 * maxFormBytes;
 
 /**
- * Limit of open forms over all keys. One key can have half of them, a second one half of the rest. Each form uses three
+ * Limit of open forms and message batches over all keys. One key can have half of them, a second one half of the rest. Each form uses three
  * file descriptors.
  */
 const maxForms = Math.min(1024, fetchLimit());

@@ -114,11 +114,7 @@ async function uploadFile(gateway: Gateway, exchange: Exchange): Promise<Respons
   const call = await admit(gateway, exchange);
   const boundary = boundaryOf(exchange.call.request.headers.get("content-type"));
   if (boundary === null) throw invalidRequest("Send a form (multipart/form-data) with `file` and `purpose`.");
-  exchange.taken.formSlot = gateway.formSlots.reserve(call.keyId);
-  if (!exchange.taken.formSlot.grow(1)) {
-    const message = "This key has the maximum number of uploads in progress. Retry when one finishes.";
-    throw new GatewayError("service_unavailable", message);
-  }
+  call.takeFormSlot();
   exchange.call.keepWaiting();
   const stored = await receiveUpload(call, inputFilesOf(call), boundary, (fields) => {
     if (fields["purpose"] !== "batch") throw invalidRequest('`purpose` must be "batch".', "purpose");

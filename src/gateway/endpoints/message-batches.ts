@@ -128,6 +128,7 @@ export const messageBatchOperations: readonly ServedOperation[] = [
 
 async function createBatch(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
+  call.takeFormSlot();
   exchange.call.keepWaiting();
   const stored = await receiveBody(call);
   if ("before" in stored) return show(exchange, await find(call, stored.before));

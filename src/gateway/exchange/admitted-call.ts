@@ -61,6 +61,12 @@ export class AdmittedCall implements JobOwner {
     await this.awaitMemory(bytes);
   }
 
+  /** Takes a slot for a body that is stored while it arrives, until the exchange ends. Throws if none is left for the key. */
+  takeFormSlot(): void {
+    this.exchange.taken.formSlot = this.gateway.formSlots.reserve(this.keyId);
+    if (!this.exchange.taken.formSlot.grow(1)) throw tooManyForms();
+  }
+
   #reserve(): BodyReservation {
     const reservation = this.gateway.answers.reserve(this.key.id);
     this.exchange.signal.addEventListener("abort", () => reservation.release(), { once: true });
@@ -71,4 +77,9 @@ export class AdmittedCall implements JobOwner {
 function tooManyDownloads(): GatewayError {
   const message = "This key has the maximum number of downloads in progress. Retry when one finishes.";
   return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });
+}
+
+function tooManyForms(): GatewayError {
+  const message = "This key has the maximum number of uploads in progress. Retry when one finishes.";
+  return new GatewayError("service_unavailable", message);
 }

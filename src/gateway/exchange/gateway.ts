@@ -53,7 +53,7 @@ export interface Gateway {
   readonly eventReaders: EventReaders;
   /** Disk space for forms, until they have a response. */
   readonly forms: BodyBudget;
-  /** Slots of `fetch` for forms: one "byte" each, so that a key leaves as many free as it takes. */
+  /** Slots for forms, which take one of `fetch`, and for message batches: one "byte" each, so that a key leaves as many free as it takes. */
   readonly formSlots: BodyBudget;
   /** Parses, patches and translates large bodies. */
   readonly largeBodies: LargeBodies;

@@ -108,18 +108,10 @@ async function takeForm(call: AdmittedCall, { takesForms, use }: MeteredRoute): 
   if (boundary === null) return null;
   await rejectSpent(call, use);
   await gateway.ongoing.enter(exchange, keyId);
-  exchange.taken.formSlot = gateway.formSlots.reserve(keyId);
-  if (!exchange.taken.formSlot.grow(1)) throw tooManyForms();
+  call.takeFormSlot();
   const form = await readForm(exchange, boundary, gateway.forms.reserve(keyId));
   if (gateway.content !== null) beginContent(gateway.content, call, JSON.stringify(form.described()));
   return form;
-}
-
-function tooManyForms(): GatewayError {
-  return new GatewayError(
-    "service_unavailable",
-    "This key has the maximum number of uploads in progress. Retry when one finishes.",
-  );
 }
 
 /**
