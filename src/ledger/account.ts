@@ -6,7 +6,7 @@ import {
   firstDenial,
   type HeldAmount,
 } from "../base/money/bound.ts";
-import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
+import { type LaterUse, laterUseOf, usedIn } from "../base/money/later-use.ts";
 import { maxDebtNano } from "../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountSums } from "../store/shared-batch.ts";
@@ -259,7 +259,7 @@ export class Account {
 
   #startPeriod(startMs: number): void {
     this.#periodStartMs = startMs;
-    this.#periodUsed = usedFrom(this.#later, startMs);
+    this.#periodUsed = usedIn(this.#later, startMs);
     this.#held = 0;
   }
 

@@ -1,6 +1,6 @@
 import { coversModel } from "../base/models/model-pattern.ts";
 import type { BoundKind, BoundState, Denial, HeldAmount, StepDown } from "../base/money/bound.ts";
-import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
+import { type LaterUse, laterUseOf, usedIn } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import { readLabels } from "../base/requests/labels.ts";
 import type { CapSums } from "../store/shared-batch.ts";
@@ -107,7 +107,7 @@ export class Cap {
     const startMs = periodStart(this.record.period, countedAtMs);
     if (startMs <= this.#periodStartMs) return;
     this.#periodStartMs = startMs;
-    this.#used = usedFrom(this.#later, startMs);
+    this.#used = usedIn(this.#later, startMs);
     this.#held = 0;
   }
 
@@ -167,7 +167,7 @@ export class Cap {
     const startMs = Math.max(periodStart(period, countedAtMs), this.#periodStartMs);
     const isCurrent = startMs === this.#periodStartMs;
     const limit = this.#limit(startMs);
-    const used = isCurrent ? this.#used : usedFrom(this.#later, startMs);
+    const used = isCurrent ? this.#used : usedIn(this.#later, startMs);
     return {
       bound: this.bound,
       ...(this.counted && { value: this.counted.value || null }),

@@ -4,7 +4,7 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { AccountSummary } from "../../src/ledger/accounts.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
-import type { KeyRecord } from "../../src/store/store.ts";
+import type { KeyRecord, NewValueCap } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { type AccountsBench, addAccount, addKeys, cap, tryHold } from "./accounts-bench.ts";
 import { accountsKinds } from "./accounts-kinds.ts";
@@ -12,10 +12,22 @@ import { settlement } from "./fixtures.ts";
 
 const aheadMs = 40 * msPerDay;
 
-async function spend(bench: AccountsBench, key: KeyRecord, cost: number) {
-  const hold = await tryHold(bench.gateways[0], key, cost);
+async function spend(bench: AccountsBench, key: KeyRecord, cost: number, labels: string | null = null) {
+  const hold = await tryHold(bench.gateways[0], key, cost, "house-model", labels);
   if (!(hold instanceof Hold)) return hold;
   return bench.gateways[0]?.settle(hold, settlement(hold, cost, {}, { atMs: bench.clock.wallMs() }));
+}
+
+/** For each owner a day, over all accounts. */
+function addOwnerCap({ store, clock }: AccountsBench, limit: number) {
+  const ofOwners: NewValueCap = {
+    id: "cap_owners",
+    ...{ keyId: null, accountId: null, mode: "credit", label: "owner", value: null },
+    limit,
+    period: "day",
+    ...{ models: null, isOptional: false, maxValues: 10, thenModel: null, thenAlways: false },
+  };
+  return store.insertValueCap(ofOwners, clock.wallMs());
 }
 
 async function summaryOf(bench: AccountsBench, key: KeyRecord): Promise<AccountSummary> {
@@ -87,6 +99,86 @@ for (const [where, open] of accountsKinds) {
       const log = await bench.store.admin.listAudit({ limit: 10 });
       expect(log.map(({ action }) => action)).toEqual(["clock.return"]);
     }, 60_000);
+
+    test("what was spent ahead counts once, in the period of the return, and in no day until its own", async () => {
+      await using bench = await open(1);
+      const capped = await addAccount(bench, { caps: [cap(100, "day")] }, 100_000);
+      const plain = await addAccount(bench, {}, 100_000);
+      const budget = await addAccount(bench, { mode: "token_budget", budgetTokens: 100, period: "day" });
+      const payers = [
+        ...(await addKeys(bench, capped, 1)),
+        ...(await addKeys(bench, plain, 1, { caps: [cap(100, "day")] })),
+        ...(await addKeys(bench, budget, 1)),
+      ];
+      const [owned = keyRecord()] = await addKeys(bench, plain, 1);
+      await addOwnerCap(bench, 100);
+      await bench.refresh();
+      const spendAll = async (cost: number) => {
+        const spent = [];
+        for (const payer of payers) spent.push(await spend(bench, payer, cost));
+        return [...spent, await spend(bench, owned, cost, JSON.stringify({ owner: "ada" }))];
+      };
+      const expectSpent = async (cost: number) =>
+        expect(await spendAll(cost)).toEqual(new Array(4).fill({ charged: cost, overrun: 0 }));
+      const expectDenied = async () =>
+        expect((await spendAll(1)).every((each) => each instanceof GatewayError)).toBe(true);
+      bench.clock.jumpWall(10 * msPerDay);
+      await expectSpent(100);
+      bench.clock.jumpWall(-10 * msPerDay);
+      expect(await bench.returnToPresent()).toBe(true);
+      await bench.refresh();
+      await expectDenied();
+      await expectHonest(bench);
+      for (let day = 1; day < 10; day += 1) {
+        bench.clock.advance(msPerDay);
+        await expectSpent(100);
+        await expectDenied();
+      }
+      await expectHonest(bench);
+      bench.clock.advance(msPerDay);
+      await expectDenied();
+      await expectHonest(bench);
+      bench.clock.advance(msPerDay);
+      await expectSpent(100);
+      await expectHonest(bench);
+    }, 120_000);
+
+    test("a second return counts what was spent ahead since the first", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day")] });
+      const budget = await addAccount(bench, { mode: "token_budget", budgetTokens: 100, period: "day" });
+      const [student = keyRecord()] = await addKeys(bench, budget, 1);
+      await addOwnerCap(bench, 100);
+      await bench.refresh();
+      const labels = JSON.stringify({ owner: "ada" });
+      const used = async () => {
+        const [record] = await bench.store.valueCaps();
+        const [value] = await bench.store.valueTotals(record?.no ?? 0);
+        const [state] = (await summaryOf(bench, key)).caps;
+        return [state?.used, (await summaryOf(bench, student)).budgetUsed, value?.used];
+      };
+      for (const [days, amount, counted] of [
+        [10, 30, 30],
+        [9, 20, 21],
+      ] as const) {
+        bench.clock.jumpWall(days * msPerDay);
+        for (const payer of [key, student]) await spend(bench, payer, amount, labels);
+        bench.clock.jumpWall(-days * msPerDay);
+        expect(await bench.returnToPresent()).toBe(true);
+        await bench.refresh();
+        expect(await used()).toEqual([counted, counted, counted]);
+        await expectHonest(bench);
+        bench.clock.advance(msPerDay);
+        for (const payer of [key, student]) await spend(bench, payer, 1, labels);
+        expect(await used()).toEqual([1, 1, 1]);
+        await expectHonest(bench);
+      }
+      bench.clock.advance(8 * msPerDay);
+      for (const payer of [key, student]) await spend(bench, payer, 2, labels);
+      expect(await used()).toEqual([52, 52, 52]);
+      await expectHonest(bench);
+    }, 120_000);
 
     test("a new cap and a moved key count in the present too", async () => {
       await using bench = await open(1);

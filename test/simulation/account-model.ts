@@ -25,8 +25,14 @@ export interface ModelHold extends BilledItem {
   readonly amount: number;
 }
 
-/** What was charged in a period that begins then, and in later ones that a clock had reached. */
-type UsedFrom = (startMs: number) => number;
+/** What was charged in a period that begins then. */
+type UsedIn = (startMs: number) => number;
+
+/** What counts in a period because a clock returned to it. The database says which charges do. */
+function returnedTo(startMs: number, laterUsed: string | null | undefined): number {
+  const later: { used: number; in: number }[] = JSON.parse(laterUsed ?? "[]");
+  return later.reduce((sum, each) => (each.in === startMs ? sum + each.used : sum), 0);
+}
 
 /** Periods begin with a UTC day, a Monday or a month, or never. */
 function startOf(period: string, atMs: number): number {
@@ -57,10 +63,11 @@ export class CapModel {
   readonly ownerId: string;
   period: number;
   used = 0;
-  readonly #usedFrom: (cap: CapModel) => number;
+  readonly #usedIn: (cap: CapModel) => number;
+  #later: string | null | undefined;
 
-  constructor(record: CapRecord, ownerId: string, period: number, usedFrom: (cap: CapModel) => number) {
-    this.#usedFrom = usedFrom;
+  constructor(record: CapRecord, ownerId: string, period: number, usedIn: (cap: CapModel) => number) {
+    this.#usedIn = usedIn;
     this.record = record;
     this.ownerId = ownerId;
     this.period = period;
@@ -80,12 +87,13 @@ export class CapModel {
     const start = startOf(this.record.period, atMs);
     if (start <= this.period) return;
     this.period = start;
-    this.used = this.#usedFrom(this);
+    this.used = this.#usedIn(this) + returnedTo(start, this.#later);
   }
 
   /** As it will be at a time whose period may not have begun yet. */
   at(atMs: number): CapModel {
-    const then = new CapModel(this.record, this.ownerId, this.period, this.#usedFrom);
+    const then = new CapModel(this.record, this.ownerId, this.period, this.#usedIn);
+    then.#later = this.#later;
     then.used = this.used;
     then.see(atMs);
     return then;
@@ -100,9 +108,10 @@ export class CapModel {
     return Math.max(0, this.limit - this.used);
   }
 
-  restart({ periodStartMs, used }: Omit<CapTotals, "no">): void {
+  restart({ periodStartMs, used, laterUsed }: Omit<CapTotals, "no">): void {
     this.period = periodStartMs;
     this.used = used;
+    this.#later = laterUsed;
   }
 }
 
@@ -120,8 +129,8 @@ export class ValueModel extends CapModel {
   readonly value: string;
   raise = { extra: 0, extraPeriodMs: 0 };
 
-  constructor(record: ValueCapRecord, value: string, period: number, usedFrom: (cap: CapModel) => number) {
-    super(record, "", period, usedFrom);
+  constructor(record: ValueCapRecord, value: string, period: number, usedIn: (cap: CapModel) => number) {
+    super(record, "", period, usedIn);
     this.value = value;
   }
 
@@ -142,10 +151,11 @@ export class AccountModel {
   periodUsed = 0;
   countedAtMs = 0;
 
-  readonly #usedFrom: UsedFrom;
+  readonly #usedIn: UsedIn;
+  #later: string | null | undefined;
 
-  constructor(record: AccountRecord, usedFrom: UsedFrom) {
-    this.#usedFrom = usedFrom;
+  constructor(record: AccountRecord, usedIn: UsedIn) {
+    this.#usedIn = usedIn;
     this.record = record;
   }
 
@@ -167,7 +177,7 @@ export class AccountModel {
   begin(start: number): void {
     if (start <= this.period) return;
     this.period = start;
-    this.periodUsed = this.#usedFrom(start);
+    this.periodUsed = this.#usedIn(start) + returnedTo(start, this.#later);
   }
 
   /** After a crash the database says what happened. */
@@ -177,6 +187,7 @@ export class AccountModel {
     this.used = totals.used;
     this.period = totals.periodStartMs;
     this.periodUsed = totals.periodUsed;
+    this.#later = totals.laterUsed;
     this.countedAtMs = totals.countedAtMs;
   }
 }

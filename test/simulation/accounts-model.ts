@@ -307,7 +307,7 @@ export class AccountsModel {
     for (const value of values) {
       if (value === null) continue;
       const counter = new ValueModel(cap, value, periodMs, (made) => this.#usedOf(made));
-      counter.used = this.#usedOf(counter);
+      counter.used = this.#usedFrom(counter);
       const late = [...this.#charged.values()].slice(charges);
       for (const item of [...late, ...this.holds.values()])
         if (counter.covers(item) && applies(item)) counter.see(item.countedAtMs);
@@ -341,7 +341,7 @@ export class AccountsModel {
   #newCap(record: CapRecord, ownerId: string): CapModel {
     const { periodMs, charges } = this.#begun.get(record.no) ?? { periodMs: 0, charges: 0 };
     const cap = new CapModel(record, ownerId, periodMs, (made) => this.#usedOf(made));
-    cap.used = this.#usedOf(cap);
+    cap.used = this.#usedFrom(cap);
     // The database knew the cap already when these were charged.
     for (const charge of [...this.#charged.values()].slice(charges))
       if (cap.covers(charge)) cap.see(charge.countedAtMs);
@@ -352,19 +352,25 @@ export class AccountsModel {
   #newAccount(record: AccountRecord): AccountModel {
     return new AccountModel(record, (startMs) => {
       const charges = [...this.#charged.values()].filter(({ accountId }) => accountId === record.id);
-      return sumOf(charges.filter(({ periodStartMs }) => periodStartMs >= startMs));
+      return sumOf(charges.filter(({ periodStartMs }) => periodStartMs === startMs));
     });
   }
 
-  /** Charges count in their own period; until it begins, in the current one. */
+  /** Charges count in their own period. */
   #usedOf(cap: CapModel): number {
-    return sumOf(
-      [...this.#charged.values()].filter(
-        (charge) =>
-          cap.covers(charge) &&
-          charge.countedAtMs >= cap.period &&
-          (!(cap instanceof ValueModel) || cap.record.mode === this.account(charge.accountId).record.mode),
-      ),
+    return sumOf(this.#countedBy(cap).filter((charge) => cap.isCurrent(charge)));
+  }
+
+  /** A new limit also counts those of later periods. */
+  #usedFrom(cap: CapModel): number {
+    return sumOf(this.#countedBy(cap).filter(({ countedAtMs }) => countedAtMs >= cap.period));
+  }
+
+  #countedBy(cap: CapModel) {
+    return [...this.#charged.values()].filter(
+      (charge) =>
+        cap.covers(charge) &&
+        (!(cap instanceof ValueModel) || cap.record.mode === this.account(charge.accountId).record.mode),
     );
   }
 

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { utcDay } from "../../src/base/clock.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
-import { laterUseOf, usedFrom } from "../../src/base/money/later-use.ts";
+import { usedIn as laterUsedIn, laterUseOf } from "../../src/base/money/later-use.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import type { CapTotals, Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
@@ -99,7 +99,7 @@ export async function checkKeys(ledger: Ledger, store: Store, nowMs: number): Pr
 
 /** What is stored for a period that may not have been stored yet. */
 function usedIn(period: number, { periodStartMs, used, laterUsed }: Omit<CapTotals, "no">): number {
-  return periodStartMs === period ? used : usedFrom(laterUseOf(laterUsed), period);
+  return periodStartMs === period ? used : laterUsedIn(laterUseOf(laterUsed), period);
 }
 
 /** Every charge that was acknowledged is there once, nothing is there twice, and what was interrupted is charged. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { nextLoopIteration } from "../../base/loop/pacer.ts";
-import { budgetUsedFrom } from "../../base/money/later-use.ts";
+import { budgetUsedIn } from "../../base/money/later-use.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
@@ -97,7 +97,7 @@ function accountView(
   const { totals } = state;
   const counted = byNumber(state.caps);
   const nowMs = clock.wallMs();
-  const used = budgetUsedFrom(totals, periodStart(period, nowMs));
+  const used = budgetUsedIn(totals, periodStart(period, nowMs));
   return {
     id: account.id,
     mode,

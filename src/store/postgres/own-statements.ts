@@ -100,7 +100,7 @@ WITH period AS (
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start, coalesce((SELECT sum(taken.used) FROM taken), 0),
-  (SELECT json_agg(json_build_object('at', taken.at, 'used', taken.used))::text FROM taken WHERE taken.at > period.start),
+  (SELECT json_agg(json_build_object('at', taken.at, 'used', taken.used, 'in', period.start))::text FROM taken WHERE taken.at > period.start),
   coalesce((SELECT sum(holds.amount) FROM holds WHERE holds.${column} = $1::int
     AND sluice_period_start($3, holds.counted_at_ms) = period.start AND ${countsModel("$4", "holds", heldFallback)}), 0)
 FROM period`;

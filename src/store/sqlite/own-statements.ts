@@ -90,7 +90,7 @@ WITH taken AS (
   WHERE ${ofOwner} AND counted_at_ms >= $5 AND ${countsModel("$4", "counted_charges")} GROUP BY 1
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used)
-SELECT $1, $2, $3, $4, $5, coalesce(sum(used), 0), json_group_array(json_object('at', at, 'used', used)) FILTER (WHERE at > $5) FROM taken`;
+SELECT $1, $2, $3, $4, $5, coalesce(sum(used), 0), json_group_array(json_object('at', at, 'used', used, 'in', $5)) FILTER (WHERE at > $5) FROM taken`;
 }
 
 /** They were in memory only. */

@@ -1,4 +1,5 @@
 import { aheadOf, dateOfDay, utcDay } from "../../base/clock.ts";
+import { laterUseOf, laterUseText, returnTo } from "../../base/money/later-use.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { type Parameter, query, type Work } from "../query.ts";
@@ -9,8 +10,8 @@ import { returnValues } from "./value-cap-table.ts";
 
 /**
  * Returns accounts, caps and keys to the present that a fast clock moved more than an hour into the future. Charges
- * dated ahead count in the current period too, until their own begins: nothing becomes free, and nothing waits for that
- * day. If the slow clock was the wrong one, the charges of its period count there as before. Null if there is nothing
+ * dated ahead count in the current period too, and again in their own once that begins: nothing becomes free, and
+ * nothing waits for that day. If the slow clock was the wrong one, the charges of its period count there as before. Null if there is nothing
  * to do.
  */
 export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockReturn | null> {
@@ -23,7 +24,8 @@ export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockR
   const [latest] = yield* query<{ latestMs: number }>(selectLatest);
   yield* query(returnHolds, [nowMs]);
   yield* query(returnAccounts, [accounts, nowMs]);
-  yield* query(returnCaps, [accounts, keys, nowMs]);
+  yield* query(returnBudgets, [yield* presentUse(chargedBudgets, [accounts, nowMs])]);
+  yield* query(returnCaps, [yield* presentUse(chargedCaps, [accounts, keys, nowMs])]);
   yield* query(returnKeys, [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
   yield* returnValues(own, nowMs);
@@ -51,6 +53,25 @@ export function* presentMs({ selectNow }: OwnStatements, nowMs: number): Work<nu
 
 function detailOf({ accounts, keys, fromMs }: ClockReturn): string {
   return `a clock was ahead, up to ${dateOfDay(utcDay(fromMs))}: ${plural(accounts, "account")} and ${plural(keys, "key")} returned to the present`;
+}
+
+interface ChargedRow {
+  readonly no: number;
+  readonly startMs: number;
+  readonly laterUsed: string | null;
+  /** What is charged in its present period and in each later one. */
+  readonly charged: string | null;
+}
+
+/** The new totals of what returns, as JSON. */
+function* presentUse(text: string, parameters: readonly Parameter[]): Work<string> {
+  const rows = yield* query<ChargedRow>(text, parameters);
+  return JSON.stringify(
+    rows.map(({ no, startMs, laterUsed, charged }) => {
+      const { used, later } = returnTo(startMs, laterUseOf(charged), laterUseOf(laterUsed));
+      return { no, startMs, used, later: laterUseText(later) };
+    }),
+  );
 }
 
 function* numbers(text: string, parameters: readonly Parameter[]): Work<number[]> {
@@ -88,19 +109,24 @@ UPDATE holds SET counted_at_ms = $1::int8, period_start_ms = least(holds.period_
 FROM accounts a
 WHERE a.no = coalesce(holds.account_no, holds.key_no) AND holds.counted_at_ms > $1::int8`;
 
-const laterThan = (start: string) =>
-  `json_agg(json_build_object('at', c.at, 'used', c.used)) FILTER (WHERE c.at > ${start})`;
+const chargedUse = "json_agg(json_build_object('at', c.at, 'used', c.used)) FILTER (WHERE c.at IS NOT NULL)";
 
 const returnAccounts = `
-UPDATE accounts SET counted_at_ms = least(accounts.counted_at_ms, $2::int8), period_start_ms = present.start_ms,
-  period_used = present.used, later_used = present.later
+UPDATE accounts SET counted_at_ms = least(accounts.counted_at_ms, $2::int8) WHERE no = ANY ($1::int8[])`;
+
+const chargedBudgets = `
+SELECT a.no, a.start_ms::float8 AS "startMs", a.later_used AS "laterUsed", CAST(${chargedUse} AS text) AS charged
 FROM (
-  SELECT a.no, a.start_ms, coalesce(sum(c.used), 0) AS used, CAST(${laterThan("a.start_ms")} AS text) AS later
-  FROM (SELECT no, ${presentOf("accounts")} AS start_ms FROM accounts WHERE no = ANY ($1::int8[])) AS a LEFT JOIN (
-    SELECT account_no, period_start_ms AS at, sum(amount) AS used FROM counted_charges GROUP BY account_no, period_start_ms
-  ) AS c ON c.account_no = a.no AND c.at >= a.start_ms
-  GROUP BY a.no, a.start_ms
-) AS present WHERE present.no = accounts.no`;
+  SELECT no, ${presentOf("accounts")} AS start_ms, later_used FROM accounts
+  WHERE no = ANY ($1::int8[]) AND period_start_ms > ${presentOf("accounts")}
+) AS a LEFT JOIN (
+  SELECT account_no, period_start_ms AS at, sum(amount) AS used FROM counted_charges WHERE period_start_ms > 0 GROUP BY account_no, period_start_ms
+) AS c ON c.account_no = a.no AND c.at >= a.start_ms
+GROUP BY a.no, a.start_ms, a.later_used`;
+
+const returnBudgets = `
+UPDATE accounts SET period_start_ms = (l.value ->> 'startMs')::int8, period_used = (l.value ->> 'used')::int8, later_used = l.value ->> 'later'
+FROM json_array_elements(($1::text)::json) AS l WHERE accounts.no = (l.value ->> 'no')::int8`;
 
 const capStart = "sluice_period_start(caps.period, $3::int8)";
 
@@ -108,22 +134,26 @@ const countedBy = (owner: "key_no" | "account_no", owners: string) => `
   SELECT caps.no, sluice_period_start(caps.period, c.counted_at_ms) AS at, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
   WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND ${countsModel("caps.models", "c")}`;
 
+const chargedCaps = `
+SELECT a.no, a.start_ms::float8 AS "startMs", a.later_used AS "laterUsed", CAST(${chargedUse} AS text) AS charged
+FROM (
+  SELECT no, ${capStart} AS start_ms, later_used FROM caps
+  WHERE (account_no = ANY ($1::int8[]) OR key_no = ANY ($2::int8[])) AND period_start_ms > ${capStart}
+) AS a LEFT JOIN (
+  SELECT no, at, sum(amount) AS used FROM (
+    ${countedBy("account_no", "$1::int8[]")} UNION ALL ${countedBy("key_no", "$2::int8[]")}
+  ) AS counted GROUP BY no, at
+) AS c ON c.no = a.no
+GROUP BY a.no, a.start_ms, a.later_used`;
+
 /** The extra amount of a future period applies to the current one. */
 const returnCaps = `
-UPDATE caps SET period_start_ms = present.start_ms, used = present.used, later_used = present.later,
-  extra_period_ms = least(caps.extra_period_ms, present.start_ms)
-FROM (
-  SELECT a.no, a.start_ms, coalesce(sum(c.used), 0) AS used, CAST(${laterThan("a.start_ms")} AS text) AS later
-  FROM (
-    SELECT no, ${capStart} AS start_ms FROM caps
-    WHERE (account_no = ANY ($1::int8[]) OR key_no = ANY ($2::int8[])) AND period_start_ms > ${capStart}
-  ) AS a LEFT JOIN (
-    SELECT no, at, sum(amount) AS used FROM (
-      ${countedBy("account_no", "$1::int8[]")} UNION ALL ${countedBy("key_no", "$2::int8[]")}
-    ) AS counted GROUP BY no, at
-  ) AS c ON c.no = a.no
-  GROUP BY a.no, a.start_ms
-) AS present WHERE present.no = caps.no`;
+UPDATE caps SET period_start_ms = (l.value ->> 'startMs')::int8, used = (l.value ->> 'used')::int8, later_used = l.value ->> 'later',
+  extra_period_ms = least(caps.extra_period_ms, (l.value ->> 'startMs')::int8)
+FROM json_array_elements(($1::text)::json) AS l WHERE caps.no = (l.value ->> 'no')::int8`;
+
+const laterThan = (start: string) =>
+  `json_agg(json_build_object('at', c.at, 'used', c.used)) FILTER (WHERE c.at > ${start})`;
 
 /** A day's spend is the sum of its own charges, as in reports. */
 const returnKeys = `

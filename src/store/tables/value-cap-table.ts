@@ -1,4 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
+import { laterUseOf, laterUseText, returnTo } from "../../base/money/later-use.ts";
 import { periodStart } from "../../base/money/period.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
@@ -184,12 +185,10 @@ export function* returnValues(own: OwnStatements, nowMs: number): Work<void> {
       "UPDATE value_caps SET counted_from_ms = least(counted_from_ms, $1::int8) WHERE no = $2::int",
       [nowMs, cap.no],
     );
-    const raises = yield* query<ValueTotals>(`${selectValues} WHERE cap_no = $1::int AND extra > 0`, [
-      cap.no,
-    ]);
+    const before = yield* query<ValueTotals>(`${selectValues} WHERE cap_no = $1::int`, [cap.no]);
     yield* query("DELETE FROM cap_values WHERE cap_no = $1::int", [cap.no]);
-    yield* count(own, cap, nowMs);
-    for (const { value, extra, extraPeriodMs } of raises) {
+    yield* count(own, cap, nowMs, before);
+    for (const { value, extra, extraPeriodMs } of before.filter((totals) => totals.extra > 0)) {
       yield* query(
         `INSERT INTO cap_values (cap_no, value, period_start_ms, extra, extra_period_ms) VALUES ($1::int, $2, $3::int8, $4::int8, $5::int8)
         ON CONFLICT (cap_no, value) DO UPDATE SET extra = excluded.extra, extra_period_ms = excluded.extra_period_ms`,
@@ -234,8 +233,16 @@ interface CountedRow {
   readonly used: number;
 }
 
-/** Writes what a cap without values has counted since its period began, and in later ones that a clock had reached. */
-function* count(own: OwnStatements, { no, period }: ValueCapRecord, nowMs: number): Work<void> {
+/**
+ * Writes what a cap without values has counted since its period began, and in later ones that a clock had reached.
+ * `before` are the values that it had.
+ */
+function* count(
+  own: OwnStatements,
+  { no, period }: ValueCapRecord,
+  nowMs: number,
+  before: readonly ValueTotals[] = [],
+): Work<void> {
   const startMs = periodStart(period, nowMs);
   const rows = yield* query<CountedRow>(
     `SELECT ${chargedValue} AS value, sluice_period_start($2, e.counted_at_ms)::float8 AS at, sum(e.amount)::float8 AS used
@@ -243,15 +250,14 @@ function* count(own: OwnStatements, { no, period }: ValueCapRecord, nowMs: numbe
     [no, period, startMs],
   );
   const held = yield* own.heldValues(no, period, startMs);
-  const counted = new Map<string, { used: number; held: number; later: CountedRow[] }>();
-  const of = (value: string) => counted.getOrInsertComputed(value, () => ({ used: 0, held: 0, later: [] }));
-  for (const row of rows) {
-    of(row.value).used += row.used;
-    if (row.at > startMs) of(row.value).later.push(row);
-  }
-  for (const { value, amount } of held) of(value).held += amount;
-  for (const [value, { used, later, held }] of counted) {
-    const laterText = later.length === 0 ? null : JSON.stringify(later.map(({ at, used }) => ({ at, used })));
-    yield* own.insertCapValue({ no, value, startMs, used, later: laterText, held });
+  const byValue = Map.groupBy(rows, ({ value }) => value);
+  const reserved = new Map(held.map(({ value, amount }) => [value, amount]));
+  const known = new Map(before.map(({ value, laterUsed }) => [value, laterUseOf(laterUsed)]));
+  for (const value of new Set([...byValue.keys(), ...reserved.keys()])) {
+    const { used, later } = returnTo(startMs, byValue.get(value) ?? [], known.get(value) ?? []);
+    yield* own.insertCapValue({
+      ...{ no, value, startMs, used },
+      ...{ later: laterUseText(later), held: reserved.get(value) ?? 0 },
+    });
   }
 }

@@ -107,7 +107,7 @@ UPDATE accounts SET
   posted = posted - ?1,
   used = used + ?1,
   period_used = CASE
-    WHEN ?2 = period_start_ms THEN period_used + ?1 WHEN ?2 > period_start_ms THEN ?1 + ${laterUsed("later_used", ">= ?2")} ELSE period_used END,
+    WHEN ?2 = period_start_ms THEN period_used + ?1 WHEN ?2 > period_start_ms THEN ?1 + ${laterUsed("later_used", "?2")} ELSE period_used END,
   period_start_ms = max(period_start_ms, ?2),
   counted_at_ms = max(counted_at_ms, ?3)
 WHERE no = ?4 AND posted - ?1 >= floor`;
@@ -171,12 +171,12 @@ export class KeySums {
 
 /** A day that begins takes what a clock that was ahead has spent on it before. */
 const updateKey = `
-UPDATE key_sums SET day = max(day, ?2), day_spend = iif(?2 > day, ${laterUsed("later_spend", "= ?2")}, day_spend) + iif(?2 >= day, ?3, 0), spent = spent + ?3,
+UPDATE key_sums SET day = max(day, ?2), day_spend = iif(?2 > day, ${laterUsed("later_spend", "?2")}, day_spend) + iif(?2 >= day, ?3, 0), spent = spent + ?3,
   requests = requests + ?4, input_tokens = input_tokens + ?5, output_tokens = output_tokens + ?6,
   last_cost_nano = coalesce(?7, last_cost_nano)
 WHERE key_no = ?1`;
 
-/** Amounts used in later periods, or days: an expression over a column of `{ at, used }`. */
-export function laterUsed(column: string, condition: string): string {
-  return `(SELECT coalesce(sum(value ->> 'used'), 0) FROM json_each(${column}) WHERE value ->> 'at' ${condition})`;
+/** The amount of a column of `LaterUse` that counts in the period, or day, that begins then, as SQL. */
+export function laterUsed(column: string, start: string): string {
+  return `(SELECT coalesce(sum(value ->> 'used'), 0) FROM json_each(${column}) WHERE value ->> 'at' = ${start} OR value ->> 'in' = ${start})`;
 }

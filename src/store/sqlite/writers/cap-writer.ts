@@ -125,7 +125,7 @@ const turnPeriod = sqliteText(`
 INSERT INTO cap_values (cap_no, value, period_start_ms, used) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (cap_no, value) DO UPDATE SET
   used = CASE WHEN excluded.period_start_ms = period_start_ms THEN used + ?4
-    WHEN excluded.period_start_ms > period_start_ms THEN ?4 + ${laterUsed("later_used", ">= excluded.period_start_ms")} ELSE used END,
+    WHEN excluded.period_start_ms > period_start_ms THEN ?4 + ${laterUsed("later_used", "excluded.period_start_ms")} ELSE used END,
   period_start_ms = max(period_start_ms, excluded.period_start_ms)`);
 
 /**
@@ -174,6 +174,6 @@ const start = "(CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END)"
 
 const countCharge = sqliteText(`
 UPDATE caps SET
-  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
+  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", start)} ELSE used END,
   period_start_ms = max(period_start_ms, ${start})
 WHERE (key_no = ?1 OR account_no = ?2) AND (sluice_covers(models, ?3) OR sluice_covers(models, ?8 ->> 'fallback_from'))`);
