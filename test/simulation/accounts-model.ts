@@ -361,7 +361,7 @@ export class AccountsModel {
     return sumOf(this.#countedBy(cap).filter((charge) => cap.isCurrent(charge)));
   }
 
-  /** A new limit also counts those of later periods. */
+  /** A new limit also counts charges of later periods. */
   #usedFrom(cap: CapModel): number {
     return sumOf(this.#countedBy(cap).filter(({ countedAtMs }) => countedAtMs >= cap.period));
   }

@@ -57,7 +57,7 @@ const countedBy = (owner: "key_no" | "account_no") => `
 const laterUseSum = (column: string, after: string, condition = "") =>
   `(SELECT sum(CAST(l.value ->> 'used' AS bigint)) FROM json_array_elements(${column}::json) AS l WHERE CAST(l.value ->> 'at' AS bigint) > ${after} ${condition})`;
 
-/** An amount of a period, and those of later ones that count in it, too. */
+/** The amount of a period, with the later charges that count in it. */
 const withLaterUse = (used: string, column: string, start: string) =>
   `coalesce(${used}, 0) + coalesce(${laterUseSum(column, start, `AND CAST(l.value ->> 'in' AS bigint) = ${start}`)}, 0)`;
 
