@@ -1,5 +1,5 @@
 import type { DeploymentSettings, ModelSettings, Price, Settings } from "../config/settings.ts";
-import { highestPrice } from "./price.ts";
+import { highestPrice, priceAt, publishedPrice, startsOf } from "./price.ts";
 import { type PublicModel, publicModels } from "./public-model.ts";
 
 /** The fields of a key that determine which models it may use. */
@@ -10,7 +10,7 @@ export interface KeyAccess {
   readonly models: readonly string[] | null;
 }
 
-/** A model, and what it costs at one provider; null if it has no price. */
+/** A model, and what it costs at one provider at the moment that was asked for; null if it has no price. */
 export interface ModelRun {
   readonly model: ModelSettings;
   readonly price: Price | null;
@@ -47,15 +47,18 @@ export class Catalog {
   /** Models without an entry, by the names that clients have sent. */
   readonly #unpriced = new Map<string, ModelSettings>();
   readonly #unpricedModels: Settings["unpricedModels"] | undefined;
+  /** The moments at which announced prices begin, in their order. */
+  readonly #priceStarts: readonly number[];
 
   private constructor({ models, unpricedModels }: CatalogSettings) {
     this.#unpricedModels = unpricedModels;
+    this.#priceStarts = startsOf(models.flatMap(({ deployments }) => deployments.map(({ price }) => price)));
     const byId = new Map(models.map((model) => [model.id, model]));
     for (const model of models) {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
       const deployments = [...model.deployments, ...others];
       const holdPrice = highestPrice(model.deployments.map((deployment) => deployment.price));
-      this.#entries.set(model.id, { model, shown: publicModels(model), holdPrice, deployments });
+      this.#entries.set(model.id, { model, shown: publicModels(model, 0), holdPrice, deployments });
       for (const alias of model.aliases) this.#aliased.set(alias, model);
     }
   }
@@ -81,15 +84,15 @@ export class Catalog {
   }
 
   /** Finds the model that a provider runs under this name, the provider's or ours, and its price there. */
-  findRun(name: string, provider: string): ModelRun | undefined {
+  findRun(name: string, provider: string, atMs: number): ModelRun | undefined {
     for (const { model } of this.#entries.values()) {
       const run = model.deployments.find((at) => at.provider === provider && at.upstreamModel === name);
-      if (run !== undefined) return { model, price: run.price };
+      if (run !== undefined) return { model, price: priceAt(run.price, atMs) };
     }
     const model = this.find(name);
     if (model === undefined) return undefined;
     const run = model.deployments.find((deployment) => deployment.provider === provider);
-    return { model, price: (run ?? model.deployments[0])?.price ?? null };
+    return { model, price: priceAt((run ?? model.deployments[0])?.price ?? null, atMs) };
   }
 
   /** In the order of the configuration, as all lists here. */
@@ -107,11 +110,21 @@ export class Catalog {
   }
 
   /**
-   * The price for holds: the highest rates among the model's own deployments. A fallback gets its own hold before it runs.
-   * Null for a model that costs nothing.
+   * The price for holds at a moment: the highest rates among the model's own deployments. A fallback gets its own hold before it
+   * runs. Null for a model that costs nothing.
    */
-  holdPrice(model: ModelSettings): Price | null {
-    return this.#entries.get(model.id)?.holdPrice ?? null;
+  holdPrice(model: ModelSettings, atMs: number): Price | null {
+    return priceAt(this.#entries.get(model.id)?.holdPrice ?? null, atMs);
+  }
+
+  /** The moment at which the prices in force have begun; 0 if they have always been. */
+  pricesStartedMs(atMs: number): number {
+    return this.#priceStarts.findLast((startMs) => startMs <= atMs) ?? 0;
+  }
+
+  /** Whether an announced price begins after one moment and at or before another. */
+  beginsPrice(afterMs: number, untilMs: number): boolean {
+    return this.#priceStarts.some((startMs) => startMs > afterMs && startMs <= untilMs);
   }
 
   /** The deployments within a scope that can serve a model: its own and its fallbacks'. */
@@ -120,14 +133,20 @@ export class Catalog {
     return scope === "all" ? deployments : deployments.filter((deployment) => inScope(scope, deployment));
   }
 
-  /** The models of `GET /v1/models`. Dated ids and the like are served without being listed. */
-  list(models: readonly ModelSettings[]): PublicModel[] {
-    return models.flatMap((model) => (model.listed ? (this.#entries.get(model.id)?.shown ?? []) : []));
+  /** The models of `GET /v1/models`, at the prices of a moment. Dated ids and the like are served without being listed. */
+  list(models: readonly ModelSettings[], atMs: number): PublicModel[] {
+    return models.flatMap((model) => (model.listed ? this.#shown(model, atMs) : []));
   }
 
   /** The model of `GET /v1/models/{id}`. An alias is resolved to the model itself, under its own id. */
-  show(model: ModelSettings): PublicModel {
-    return this.#entries.get(model.id)?.shown[0] ?? publicModels(model)[0];
+  show(model: ModelSettings, atMs: number): PublicModel {
+    return this.#shown(model, atMs)[0];
+  }
+
+  #shown(model: ModelSettings, atMs: number): CatalogEntry["shown"] {
+    const isDated = publishedPrice(model)?.later !== undefined;
+    const entry = isDated ? undefined : this.#entries.get(model.id);
+    return entry?.shown ?? publicModels(model, atMs);
   }
 
   #select(isSelected: (model: ModelSettings) => boolean): ModelSettings[] {

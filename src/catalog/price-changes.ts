@@ -1,5 +1,6 @@
 import type { Price, Settings } from "../config/settings.ts";
-import { priceInUsd } from "./price-view.ts";
+import { startsOf } from "./price.ts";
+import { priceDifferences, priceInUsd } from "./price-view.ts";
 
 export interface PriceChange {
   /** The model's id; null for what applies to all. */
@@ -37,21 +38,19 @@ function pricesOf({ models }: PricedSettings) {
   return prices;
 }
 
+/** The differences of the first price, and of each that replaces it later. */
 function differencesOf(before: Price | null, after: Price | null): string[] {
-  const [old, next] = [ratesOf(before), ratesOf(after)];
-  const names = new Set([...Object.keys(old), ...Object.keys(next)]);
-  return [...names].flatMap((name) =>
-    old[name] === next[name] ? [] : [`${name} ${old[name] ?? "none"} → ${next[name] ?? "none"}`],
-  );
+  const first = priceDifferences(before && priceInUsd(before), after && priceInUsd(after));
+  const later = startsOf([before, after]).flatMap((fromMs) => {
+    const [old, next] = [startingAt(before, fromMs), startingAt(after, fromMs)];
+    const differences = priceDifferences(old && priceInUsd(old), next && priceInUsd(next));
+    const day = new Date(fromMs).toISOString().slice(0, 10);
+    if (differences.length === 0) return [];
+    return next === null ? [`no longer a price from ${day}`] : [`from ${day}: ${differences.join(", ")}`];
+  });
+  return [...first, ...later];
 }
 
-/** `{ input: 1, "tiers.flex.input": 0.5 }`. */
-function ratesOf(price: Price | null): Record<string, number> {
-  return price === null ? {} : Object.fromEntries(flattened(priceInUsd(price), ""));
-}
-
-function flattened(value: object, prefix: string): [string, number][] {
-  return Object.entries(value).flatMap(([name, inner]): [string, number][] =>
-    typeof inner === "number" ? [[`${prefix}${name}`, inner]] : flattened(inner, `${prefix}${name}.`),
-  );
+function startingAt(price: Price | null, fromMs: number): Price | null {
+  return price?.later?.find((each) => each.fromMs === fromMs)?.price ?? null;
 }

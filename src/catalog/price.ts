@@ -1,5 +1,13 @@
 import { costNano, isToken, type Quantities, type Rates, unitOf } from "../base/money/rates.ts";
-import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
+import {
+  bandsOf,
+  type LongContext,
+  longContextOf,
+  type OtherTokens,
+  otherTokens,
+  type TokenPrice,
+  type TokenRates,
+} from "../base/money/token-price.ts";
 import type { ToolCalls } from "../base/usage/hosted-tools.ts";
 import { batchTier, type ExtraUsage, noCalls } from "../base/usage/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
@@ -9,11 +17,41 @@ export function publishedPrice(model: ModelSettings): Price | null {
   return model.price ?? model.deployments[0]?.price ?? null;
 }
 
+/** The price in force at a moment. */
+export function priceAt(price: Price, atMs: number): Price;
+export function priceAt(price: Price | null, atMs: number): Price | null;
+export function priceAt(price: Price | null, atMs: number): Price | null {
+  if (price?.later === undefined) return price;
+  return price.later.findLast(({ fromMs }) => fromMs <= atMs)?.price ?? price;
+}
+
+/** The price in force at a moment, which no later one replaces. */
+export function pinnedPrice(price: Price | null, atMs: number): Price | null {
+  const inForce = priceAt(price, atMs);
+  if (inForce?.later === undefined) return inForce;
+  const { later: _, ...pinned } = inForce;
+  return pinned;
+}
+
+/** The moments at which prices begin, in their order. */
+export function startsOf(prices: readonly (Price | null)[]): readonly number[] {
+  const starts = prices.flatMap((price) => (price?.later ?? []).map(({ fromMs }) => fromMs));
+  return [...new Set(starts)].sort((one, other) => one - other);
+}
+
 /** The highest rate of each component, so that none of these prices costs more. Null if there is none. */
 export function highestPrice(prices: readonly (Price | null)[]): Price | null {
   const known = prices.filter((price) => price !== null);
   if (known.length === 0) return null;
-  return { ...highestTokenPrice(known), ...highestExtras(known) };
+  const later = startsOf(known).map((fromMs) => ({
+    fromMs,
+    price: highestOf(known.map((price) => priceAt(price, fromMs))),
+  }));
+  return later.length === 0 ? highestOf(known) : { ...highestOf(known), later };
+}
+
+function highestOf(prices: readonly Price[]): Price {
+  return { ...highestTokenPrice(prices), ...highestExtras(prices) };
 }
 
 export interface HoldTokens {
@@ -36,45 +74,63 @@ export function holdAmount(
   if (price === null) return 0;
   const rates =
     requested === null ? ratesAt(price, tokens.input) : highestRates(price, requested, tokens.input);
-  const highestInput = Math.max(rates.input, rates.cached_input, rates.cache_write, hourWriteRate(rates));
+  const highestInput = Math.max(
+    rates.input,
+    rates.cached_input,
+    rates.cache_write,
+    rates.cache_write_1h ?? 0,
+    rates.cache_write_24h ?? 0,
+  );
   const picoUsd: Rates["picoUsd"] = { ...price.extras, input: highestInput, output: rates.output };
   const calls = pricedCalls(requested?.calls ?? noCalls, picoUsd);
   const quantities = { ...requested?.units, ...calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);
 }
 
-/** The rates for a call with this much input: the usual ones, or those above the limit of a long context. */
-export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
-  const { long_context } = price;
-  return long_context !== undefined && inputTokens > long_context.above ? long_context : price;
+/** The rates above the highest limit of a long context that this much input exceeds; undefined for the usual rates. */
+export function bandAt(price: TokenPrice, inputTokens: number): LongContext | undefined {
+  return price.long_context === undefined
+    ? undefined
+    : bandsOf(price.long_context).findLast(({ above }) => inputTokens > above);
 }
 
-/** The rate of a cache write that lasts an hour; without one, the rate of any write. */
-function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
-  return cache_write_1h ?? cache_write;
+/** The rates for a call with this much input. */
+function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
+  return bandAt(price, inputTokens) ?? price;
 }
+
+/** Optional rates, and those that apply where one is missing. */
+const optionalRates = [
+  ["cache_write_1h", "cache_write"],
+  ["cache_write_24h", "cache_write"],
+] as const;
 
 /** The highest of each rate, so that none of these costs more. */
 function highestTokenRates(all: readonly TokenRates[]): TokenRates {
-  const hour = all.some(({ cache_write_1h }) => cache_write_1h !== undefined);
-  return {
+  const highest: { -readonly [Name in keyof TokenRates]: TokenRates[Name] } = {
     input: Math.max(...all.map((rates) => rates.input)),
     output: Math.max(...all.map((rates) => rates.output)),
     cached_input: Math.max(...all.map((rates) => rates.cached_input)),
     cache_write: Math.max(...all.map((rates) => rates.cache_write)),
-    ...(hour ? { cache_write_1h: Math.max(...all.map(hourWriteRate)) } : {}),
   };
+  for (const [name, otherwise] of optionalRates) {
+    if (all.every((rates) => rates[name] === undefined)) continue;
+    highest[name] = Math.max(...all.map((rates) => rates[name] ?? rates[otherwise]));
+  }
+  for (const name of otherTokens) {
+    const known = all.flatMap((rates) => rates[name] ?? []);
+    if (known.length > 0) highest[name] = Math.max(...known);
+  }
+  return highest;
 }
 
-/** The highest of several prices. Rates for a long context apply from the lowest of their limits on. */
+/** The highest of several prices, with a band for each of their limits. */
 function highestTokenPrice(prices: readonly TokenPrice[]): TokenPrice {
-  const limits = prices.flatMap(({ long_context }) =>
-    long_context === undefined ? [] : [long_context.above],
-  );
-  const rates = highestTokenRates(prices);
-  if (limits.length === 0) return rates;
-  const long = highestTokenRates(prices.map((price) => price.long_context ?? price));
-  return { ...rates, long_context: { above: Math.min(...limits), ...long } };
+  const limits = prices.flatMap(({ long_context: long }) => bandsOf(long).map(({ above }) => above));
+  const bands = [...new Set(limits)]
+    .sort((one, other) => one - other)
+    .map((above) => ({ above, ...highestTokenRates(prices.map((price) => ratesAt(price, above + 1))) }));
+  return { ...highestTokenRates(prices), ...longContextOf(bands) };
 }
 
 /** Undefined if the tier has no price. Its name comes from a client or a provider, and may be "constructor". */
@@ -99,7 +155,8 @@ function highestRates(price: Price, requested: ExtraUsage, inputTokens: number):
       ratesAt(each, inputTokens),
     ),
   );
-  const rateOf = (name: string, tokens = 0) => (tokens > 0 ? (price.extras?.[name] ?? 0) : 0);
+  const rateOf = (name: OtherTokens, tokens = 0) =>
+    tokens > 0 ? Math.max(price.extras?.[name] ?? 0, rates[name] ?? 0) : 0;
   const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = requested;
   return {
     ...rates,

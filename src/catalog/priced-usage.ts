@@ -1,9 +1,9 @@
 import { factorParts } from "../base/money/money.ts";
 import { costNano, makeRates, owedNanoUsd, type Quantities, type Rates } from "../base/money/rates.ts";
-import type { TokenRates } from "../base/money/token-price.ts";
+import { otherTokens, type TokenRates } from "../base/money/token-price.ts";
 import { answerOf, type ExtraUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
-import { ownTierPrice, pricedCalls, ratesAt, tierPrice } from "./price.ts";
+import { bandAt, ownTierPrice, pricedCalls, tierPrice } from "./price.ts";
 
 /** The cost of a call, and the rates and quantities it was computed from. */
 export interface PricedUsage {
@@ -91,13 +91,13 @@ export function ratesFor(
   const tiers =
     requested.length === 0 ? requested : requested.filter((tier) => ownTierPrice(price, tier) !== undefined);
   const tokenPrice = tierPrice(price, tiers);
-  const tokenRates = ratesAt(tokenPrice, inputTokens);
-  const inputAbove = tokenRates === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
+  const band = bandAt(tokenPrice, inputTokens);
+  const inputAbove = band?.above ?? null;
   const ratesByName = ratesCache.getOrInsertComputed(price, newMap);
   const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const cached = ratesByName.get(name);
   if (cached?.microUsdPerCredit === microUsdPerCredit) return cached;
-  const picoUsd = picoUsdOf(price, tokenRates);
+  const picoUsd = picoUsdOf(price, band ?? tokenPrice);
   const owedPicoUsd = price.markupParts === undefined ? null : withoutMarkup(picoUsd, price.markupParts);
   const rates = makeRates({ microUsdPerCredit, picoUsd, owedPicoUsd, tiers, inputAbove });
   ratesByName.set(name, rates);
@@ -118,15 +118,22 @@ function withoutMarkup(picoUsd: Rates["picoUsd"], markupParts: number): Rates["p
 
 /** The rates in the configuration's names. A rate that equals the rate it is part of is omitted. */
 function picoUsdOf({ extras }: Price, tokenRates: TokenRates): Record<string, number> {
-  const { input, cached_input, cache_write, cache_write_1h, output } = tokenRates;
-  return {
+  const { input, cached_input, cache_write, cache_write_1h, cache_write_24h, output } = tokenRates;
+  const rates: Record<string, number> = {
     input,
     cached_input,
     cache_write,
     output,
     ...(cache_write_1h === undefined ? {} : { cache_write_1h }),
+    ...(cache_write_24h === undefined ? {} : { cache_write_24h }),
     ...extras,
   };
+  // A tier or a band can have its own prices of sound and images.
+  for (const name of otherTokens) {
+    const own = tokenRates[name];
+    if (own !== undefined) rates[name] = own;
+  }
+  return rates;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ModelUse } from "../base/models/model-uses.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import { publishedPrice } from "./price.ts";
+import { priceAt, publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
 /** A model as clients see it: the interface's fields, plus the ones that Anthropic's clients read. */
@@ -33,14 +33,14 @@ interface PublicPricing extends PriceInUsd {
 }
 
 /** The model itself, then its aliases if they are listed. Pickers show display names, so an alias has its own. */
-export function publicModels(model: ModelSettings): [PublicModel, ...PublicModel[]] {
-  const own = publicModel(model);
+export function publicModels(model: ModelSettings, atMs: number): [PublicModel, ...PublicModel[]] {
+  const own = publicModel(model, atMs);
   const aliases = model.listAliases ? model.aliases : [];
   return [own, ...aliases.map((alias) => ({ ...own, id: alias, display_name: alias, alias_of: model.id }))];
 }
 
-function publicModel(model: ModelSettings): PublicModel {
-  const price = publishedPrice(model);
+function publicModel(model: ModelSettings, atMs: number): PublicModel {
+  const price = priceAt(publishedPrice(model), atMs);
   return {
     id: model.id,
     object: "model",

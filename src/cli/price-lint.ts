@@ -1,5 +1,7 @@
 import { isToken, meteredUnits, unitOf } from "../base/money/rates.ts";
+import { bandsOf } from "../base/money/token-price.ts";
 import { oneUnit } from "../base/text/plural.ts";
+import { type PricesConfig, priceList } from "../config/dated-prices.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 import { isOtherUnit, type StrangeRate, strangeRate } from "./prices/rates.ts";
@@ -24,8 +26,10 @@ export function lintPrices(
   model: ModelConfig,
   vendorModels: VendorModels = () => [],
 ): readonly PriceWarning[] {
-  const lint = (price: PriceConfig, path: string, names: readonly string[], provider: string | undefined) =>
-    lintPrice(price, path, names, vendorModels(provider));
+  const lint = (prices: PricesConfig, path: string, names: readonly string[], provider: string | undefined) =>
+    priceList(prices).flatMap(({ from: _, ...price }, place) =>
+      lintPrice(price, Array.isArray(prices) ? `${path}[${place}]` : path, names, vendorModels(provider)),
+    );
   const provider = model.provider ?? model.deployments?.[0]?.provider;
   const own = model.price === undefined ? [] : lint(model.price, "price", namesOf(model, model), provider);
   const others = (model.deployments ?? []).flatMap((deployment, index) =>
@@ -74,7 +78,13 @@ function lintPrice(
   const { long_context: long, tiers = {}, images: _, requests: __, ...rates } = price;
   return [
     ...lintRates(rates, path, listed),
-    ...(long === undefined ? [] : lintRates(long, `${path}.long_context`, listed.long_context ?? listed)),
+    ...bandsOf(long).flatMap((band, place) =>
+      lintRates(
+        band,
+        Array.isArray(long) ? `${path}.long_context[${place}]` : `${path}.long_context`,
+        bandsOf(listed.long_context)[place] ?? listed,
+      ),
+    ),
     ...Object.entries(tiers).flatMap(([tier, { long_context: ___, ...tierRates }]) =>
       lintRates(tierRates, `${path}.tiers.${tier}`, listed),
     ),

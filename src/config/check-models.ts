@@ -1,11 +1,12 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
-import { picoUsdPerToken } from "../base/money/money.ts";
-import { batchTier, isUsualTier } from "../base/usage/usage.ts";
+import { batchTier } from "../base/usage/usage.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
 import { vendorOf } from "../vendors/registry.ts";
+import { checkPrices } from "./check-prices.ts";
+import { priceList } from "./dated-prices.ts";
 import type { LoadContext } from "./problems.ts";
 import type { Providers } from "./providers.ts";
-import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
+import type { ConfigFile, ModelConfig, PriceConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
@@ -55,7 +56,7 @@ class ModelChecks {
     this.#checkProviderIsNamed(model, path);
     this.#checkProvider(model.provider, `${path}.provider`);
     this.#checkDialect(model.dialect, model.provider, `${path}.dialect`);
-    this.#checkPrice(model.price, `${path}.price`, model);
+    checkPrices(model.price, `${path}.price`, usesOf(model), this.#context.problems);
     this.#checkFallbacks(model, path);
     this.#checkAllowed(model, path);
     this.#warnOfOutputAboveWindow(model, path);
@@ -93,10 +94,8 @@ class ModelChecks {
     if (able.length === 0) {
       this.#add(at, 'cannot be "native": Sluice uses the batches of providers of kind "anthropic" only');
     }
-    const isPriced = ({ price = usual }: (typeof able)[number]) => {
-      const tiers: Readonly<Record<string, unknown>> = price?.tiers ?? {};
-      return tiers[batchTier] !== undefined;
-    };
+    const isPriced = ({ price = usual }: (typeof able)[number]) =>
+      price !== undefined && priceList(price).every((each) => hasTier(each, batchTier));
     if (!able.every(isPriced))
       this.#add(at, `needs price.tiers.${batchTier}, which lines are charged by; add it`);
   }
@@ -114,8 +113,7 @@ class ModelChecks {
       if (kind !== undefined && vendorOf(kind).lacksFlex === true) {
         this.#add(at, `provider "${name}" does not have this tier; remove it`);
       }
-      const tiers: Readonly<Record<string, unknown>> = price?.tiers ?? {};
-      if (price === undefined || tiers[tier] !== undefined || tiers[batchTier] !== undefined) continue;
+      if (priceList(price).every((each) => hasTier(each, tier) || hasTier(each, batchTier))) continue;
       this.#add(at, `needs price.tiers.${tier}, which lines are charged by; add it`);
     }
   }
@@ -196,50 +194,6 @@ class ModelChecks {
     );
   }
 
-  #checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {
-    if (price === undefined || typeof price !== "object") return;
-    if (usesOf(model).some((use) => producesText.has(use))) this.#requireTokenPrices(price, path);
-    this.#checkTokenPrice(price, path);
-    if (typeof price.images === "object") this.#checkDecimals(price.images, `${path}.images`);
-    if (typeof price.requests === "object") this.#checkRequestFees(price.requests, `${path}.requests`, model);
-    if ("web_search" in price && "web_search_prompts" in price) {
-      this.#add(`${path}.web_search_prompts`, "is charged in place of web_search; remove one of them");
-    }
-    if (typeof price.tiers !== "object") return;
-    for (const [tier, rates] of Object.entries(price.tiers)) {
-      const at = `${path}.tiers.${tier}`;
-      if (isUsualTier(tier)) this.#add(at, "is the default tier, priced by the model itself; remove it");
-      else if (typeof rates === "object") this.#checkTokenPrice(rates, at);
-    }
-  }
-
-  #checkRequestFees(fees: object, path: string, model: ModelConfig): void {
-    this.#checkDecimals(fees, path);
-    if (usesOf(model).some((use) => use !== "generation"))
-      this.#add(path, "must be a number: only generation requests name a size");
-  }
-
-  #requireTokenPrices(price: object, path: string): void {
-    for (const name of ["input", "output"]) {
-      if (name in price) continue;
-      this.#add(`${path}.${name}`, "missing; it must be a number, in USD per million tokens");
-    }
-  }
-
-  #checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string): void {
-    this.#checkDecimals(price, path);
-    const { long_context: long } = price;
-    if (typeof long === "object") this.#checkDecimals(long, `${path}.long_context`);
-  }
-
-  #checkDecimals(prices: object, path: string): void {
-    for (const [name, usd] of Object.entries(prices)) {
-      const at = `${path}.${name}`;
-      if (typeof usd !== "number" || !this.#isValid(at) || picoUsdPerToken(usd) !== null) continue;
-      this.#add(at, "must have six decimals at most; prices are per million tokens, or per 1,000 calls");
-    }
-  }
-
   #checkFallbacks(model: ModelConfig, path: string): void {
     if (!Array.isArray(model.fallbacks) || !this.#isValid(`${path}.fallbacks`)) return;
     for (const [index, fallback] of model.fallbacks.entries()) {
@@ -260,7 +214,7 @@ class ModelChecks {
       const at = `${path}.deployments[${index}]`;
       this.#checkProvider(provider, `${at}.provider`);
       this.#checkDialect(dialect, provider, `${at}.dialect`);
-      this.#checkPrice(price, `${at}.price`, model);
+      checkPrices(price, `${at}.price`, usesOf(model), this.#context.problems);
     }
   }
 }
@@ -271,8 +225,9 @@ const allowable: ReadonlySet<string> = new Set([
 ]);
 const openNames = /^(?:tools|google)\../;
 
-/** Models that are charged for what they read and what they write. */
-const producesText: ReadonlySet<ModelUse> = new Set<ModelUse>(["generation", "completions"]);
+function hasTier({ tiers }: PriceConfig, tier: string): boolean {
+  return typeof tiers === "object" && Object.hasOwn(tiers, tier);
+}
 
 function usesOf({ serves }: ModelConfig): readonly ModelUse[] {
   return Array.isArray(serves) ? serves : usualUses;

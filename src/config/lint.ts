@@ -1,9 +1,10 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
 import { unitNames } from "../base/money/rates.ts";
+import { otherTokens } from "../base/money/token-price.ts";
 import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import { vendorOf } from "../vendors/registry.ts";
+import { priceList } from "./dated-prices.ts";
 import { durationText } from "./duration.ts";
-import { extraTokens } from "./models.ts";
 import type { Places } from "./places.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "./schema.ts";
@@ -108,11 +109,14 @@ function belowOthers({ images }: PriceConfig): string[] {
 }
 
 function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [PriceConfig, string][] {
-  const own = deployments.map((deployment, place) => [
-    deployment.price,
-    `${path}.deployments[${place}].price`,
-  ]);
-  return [[price, `${path}.price`], ...own].filter((each): each is [PriceConfig, string] => each[0] != null);
+  const own = deployments.flatMap((deployment, place) =>
+    listedPrices(deployment.price, `${path}.deployments[${place}].price`),
+  );
+  return [...listedPrices(price, `${path}.price`), ...own];
+}
+
+function listedPrices(prices: ModelConfig["price"], path: string): [PriceConfig, string][] {
+  return priceList(prices).map((price, place) => [price, Array.isArray(prices) ? `${path}[${place}]` : path]);
 }
 
 /** Requests for these are rejected: they would be free by mistake. */
@@ -126,7 +130,7 @@ function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   return [...new Set(warning)];
 }
 
-const countedNames = ["input", "output", ...extraTokens] as const;
+const countedNames = ["input", "output", ...otherTokens] as const;
 
 /** Generation is charged by all kinds of tokens. Importers write prices of 0 where there is none. */
 function unused(price: PriceConfig, uses: readonly ModelUse[]): string[] {

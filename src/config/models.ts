@@ -1,21 +1,15 @@
-import { assert } from "../base/assert.ts";
 import type { Stepwise } from "../base/loop/in-turns.ts";
 import type { ModelUse } from "../base/models/model-uses.ts";
-import { picoUsdPerToken } from "../base/money/money.ts";
-import { meteredUnits, type UnitName, unitNames } from "../base/money/rates.ts";
-import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
-import { callPriceNames } from "../base/usage/hosted-tools.ts";
 import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { formatFor, vendorOf } from "../vendors/registry.ts";
-import { partsOf } from "./catalog/expand.ts";
+import { buildPrices } from "./build-price.ts";
 import { decodeAccepted } from "./decode.ts";
 import { milliseconds } from "./duration.ts";
 import type { LoadContext } from "./problems.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
 import { ownDeploymentSchema, ownModelSchema } from "./schema/model.ts";
-import type { TokenRatesConfig } from "./schema/price.ts";
-import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
+import type { ConfigFile, DeploymentConfig, ModelConfig } from "./schema.ts";
 import type { DeploymentSettings, ModelSettings, Price, ServerSettings } from "./settings.ts";
 
 /** About 10 ms. */
@@ -118,7 +112,7 @@ export function buildModel(
   const own = decodeAccepted(ownModelSchema, model, path, context);
   const ownLimit = model.timeouts?.request;
   const markup = isOfCatalog ? config.providers?.[model.provider ?? ""]?.markup : undefined;
-  const price = buildPrice(model.price, markup);
+  const price = buildPrices(model.price, markup);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
     buildDeployment(deployment, { model, price, path, config, providers, context }),
   );
@@ -190,7 +184,7 @@ function buildDeployment(
         usual?.maxTokensField ??
         provider.maxTokensField,
       ...decodeAccepted(ownDeploymentSchema, deployment, path, context),
-      price: buildPrice(deployment.price) ?? modelPrice,
+      price: buildPrices(deployment.price) ?? modelPrice,
       timeouts: overrideTimeouts(provider.timeouts, model.timeouts),
     },
   ];
@@ -205,69 +199,6 @@ function dialectsOf(
   if (usual === undefined || configured === undefined) return usual ?? provider.dialects;
   const both = usual.filter((dialect) => configured.includes(dialect));
   return both.length === 0 ? configured : both;
-}
-
-function buildPrice(price: PriceConfig | undefined, markup?: number): Price | null {
-  if (price === undefined) return null;
-  const { input = 0, output = 0, tiers } = price;
-  const extras = buildExtras(price);
-  return {
-    ...buildTokenPrice({ ...price, input, output }),
-    ...(Object.keys(extras).length === 0 ? {} : { extras }),
-    ...(tiers === undefined ? {} : { tiers: mapValues(tiers, buildTokenPrice) }),
-    ...(price.input === undefined || price.output === undefined ? { names: Object.keys(price) } : {}),
-    ...(markup === undefined || markup === 1 ? {} : { markupParts: partsOf(markup) }),
-  };
-}
-
-export const extraTokens = [
-  ...["audio_input", "audio_output", "cached_audio_input"],
-  ...["image_input", "image_output", "cached_image_input"],
-] as const satisfies readonly (keyof PriceConfig)[];
-
-/** Images may have a price for each quality and size; `*` is the price of all others. */
-function buildExtras(price: PriceConfig): Record<string, number> {
-  const extras: Record<string, number> = {};
-  for (const name of extraTokens) {
-    const usd = price[name];
-    if (usd !== undefined) extras[name] = wholePico(usd);
-  }
-  for (const name of unitNames) {
-    const writtenRate = price[name];
-    const prices = typeof writtenRate === "number" ? { "*": writtenRate } : (writtenRate ?? {});
-    for (const [variant, usd] of Object.entries(prices)) {
-      extras[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
-    }
-  }
-  for (const name of callPriceNames) {
-    const usdPerThousand = price[name];
-    if (usdPerThousand !== undefined) extras[name] = wholePico(usdPerThousand) * 1000;
-  }
-  return extras;
-}
-
-/** `wholePico` expects USD per million, hence the factor. */
-function unitPico(name: UnitName, usd: number): number {
-  return wholePico(usd) * (1_000_000 / meteredUnits[name].per);
-}
-
-function buildTokenPrice({ long_context: long, ...price }: TokenPriceConfig): TokenPrice {
-  const known = long === undefined ? {} : { long_context: { above: long.above, ...withDefaults(long) } };
-  return mapPrice({ ...withDefaults(price), ...known }, wholePico);
-}
-
-function withDefaults({ input, ...others }: TokenRatesConfig): TokenRates {
-  return { input, cached_input: input, cache_write: input, ...others };
-}
-
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To) {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
-}
-
-function wholePico(usdPerMillionTokens: number): number {
-  const pico = picoUsdPerToken(usdPerMillionTokens);
-  assert(pico !== null, "a price that passed the check is whole");
-  return pico;
 }
 
 function withoutMissingFallbacks(models: readonly ModelSettings[]): ModelSettings[] {

@@ -27,7 +27,7 @@ import {
   whole,
   withDefault,
 } from "./schema/parts.ts";
-import type { priceSchema, tokenPrices } from "./schema/price.ts";
+import type { onePriceSchema, tokenPrices } from "./schema/price.ts";
 import { providerSchema } from "./schema/provider.ts";
 
 export const providerNamePattern = "^[a-z0-9][a-z0-9_-]*$";
@@ -311,6 +311,7 @@ export type ConfigFile = Static<typeof configSchema>;
 export type ProviderConfig = Static<typeof providerSchema>;
 export type ModelConfig = Static<typeof modelSchema>;
 export type DeploymentConfig = Static<typeof deploymentSchema>;
-export type PriceConfig = Static<typeof priceSchema>;
+/** One price of a model. */
+export type PriceConfig = Static<typeof onePriceSchema>;
 export type TokenPriceConfig = Static<TObject<typeof tokenPrices>>;
 export type TimeoutsConfig = Static<typeof timeoutsSchema>;

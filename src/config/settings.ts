@@ -145,8 +145,17 @@ export interface Price extends TokenPrice {
   readonly names?: readonly string[];
   /** By service tier, except for the default one. */
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
+  /** The prices that replace it, each from a moment on, in their order. These have no later ones of their own. */
+  readonly later?: readonly LaterPrice[];
   /** The factor from the provider's own price to these prices, in ten-thousandths; absent if they are equal. */
   readonly markupParts?: number;
+}
+
+/** A price that has been announced. It replaces the one before it. */
+export interface LaterPrice {
+  /** Midnight UTC of its day. */
+  readonly fromMs: number;
+  readonly price: Price;
 }
 
 export interface DeploymentSettings extends DecodedSection<(typeof ownDeploymentSchema)["properties"]> {

@@ -9,7 +9,7 @@ import { HeldGeneration } from "./attempt/held-generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
 import { errorOfStepDown, stepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
-import { holdFor, resumeHold, settledOrReleased } from "./charge/hold.ts";
+import { holdFor, priceNow, resumeHold, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { reserveTokens } from "./charge/reserve-tokens.ts";
@@ -66,7 +66,8 @@ export async function generate(
   if (keeping?.isStored === true && keeping.conversation !== undefined)
     await lockConversation(call, keeping.conversation);
   await gateway.ongoing.enter(exchange, call.keyId);
-  const wanted = await generationOf(plan);
+  const isRepriced = exchange.call.origin.earlier === null && priceNow(exchange);
+  const wanted = await generationOf(isRepriced ? await planFor(asked, requested) : plan);
   const held = await hold(wanted, asked);
   if (await exchange.call.origin.takeOver(held)) return exchange.handedOver();
   const { generation, meter } = held;

@@ -40,9 +40,11 @@ describe("which models a key may use", () => {
   test("a model that is not listed is served, and shown to who asks for it", () => {
     const dated = model("dated", { listed: false });
     const all = Catalog.from({ models: [shared, dated] });
-    expect(all.list(all.modelsFor({ scope: "all", models: null })).map(({ id }) => id)).toEqual(["shared"]);
+    expect(all.list(all.modelsFor({ scope: "all", models: null }), 0).map(({ id }) => id)).toEqual([
+      "shared",
+    ]);
     expect(all.find("dated")).toBe(dated);
-    expect(all.show(dated).id).toBe("dated");
+    expect(all.show(dated, 0).id).toBe("dated");
   });
 
   test("a model is found by its exact id only", () => {
@@ -67,19 +69,19 @@ describe("a model that a provider runs beside another", () => {
   const runs = Catalog.from({ models: [first, second, third] });
 
   test("is known by that provider's own name for it first, and then by ours", () => {
-    expect(runs.findRun("up", "anthropic")).toEqual({ model: second, price: here });
-    expect(runs.findRun("up", "openai")).toEqual({ model: first, price: there });
-    expect(runs.findRun("up", "elsewhere")).toEqual({ model: third, price: alsoHere });
-    expect(runs.findRun("other", "anthropic")).toEqual({ model: second, price: here });
-    expect(runs.findRun("second", "openai")).toEqual({ model: second, price: there });
-    expect(runs.findRun("second", "elsewhere")).toEqual({ model: second, price: there });
-    expect(runs.findRun("x", "anthropic")).toBeUndefined();
-    expect(runs.findRun("constructor", "anthropic")).toBeUndefined();
+    expect(runs.findRun("up", "anthropic", 0)).toEqual({ model: second, price: here });
+    expect(runs.findRun("up", "openai", 0)).toEqual({ model: first, price: there });
+    expect(runs.findRun("up", "elsewhere", 0)).toEqual({ model: third, price: alsoHere });
+    expect(runs.findRun("other", "anthropic", 0)).toEqual({ model: second, price: here });
+    expect(runs.findRun("second", "openai", 0)).toEqual({ model: second, price: there });
+    expect(runs.findRun("second", "elsewhere", 0)).toEqual({ model: second, price: there });
+    expect(runs.findRun("x", "anthropic", 0)).toBeUndefined();
+    expect(runs.findRun("constructor", "anthropic", 0)).toBeUndefined();
   });
 
   test("has no price where it is sold without one", () => {
     const free = model("free", { deployments: [deployment("anthropic")] });
-    expect(Catalog.from({ models: [free] }).findRun("free", "anthropic")).toEqual({
+    expect(Catalog.from({ models: [free] }).findRun("free", "anthropic", 0)).toEqual({
       model: free,
       price: null,
     });
@@ -96,7 +98,7 @@ describe("a model as clients see it", () => {
       price: price(1.25, 10, 0.125),
       capabilities: { tools: true },
     });
-    expect(Catalog.from({ models: [whole] }).list([whole])).toEqual([
+    expect(Catalog.from({ models: [whole] }).list([whole], 0)).toEqual([
       {
         id: "gpt-5.6",
         object: "model",
@@ -125,7 +127,7 @@ describe("a model as clients see it", () => {
   });
 
   test("leaves out what is not known", () => {
-    const [wire] = catalog.list([claude]);
+    const [wire] = catalog.list([claude], 0);
     expect(wire).toMatchObject({ display_name: "claude", context_window: null, provider: "anthropic" });
     expect(wire).not.toHaveProperty("tagline");
     expect(wire).not.toHaveProperty("pricing");
@@ -134,7 +136,7 @@ describe("a model as clients see it", () => {
 
 test("a model is listed with what it serves, if that is not generation alone", () => {
   const models = [model("chat"), model("both", { serves: ["generation", "images"] })];
-  const listed = Catalog.from({ models }).list(models);
+  const listed = Catalog.from({ models }).list(models, 0);
   expect(listed.map(({ id, serves }) => [id, serves])).toEqual([
     ["chat", undefined],
     ["both", ["generation", "images"]],
@@ -153,14 +155,14 @@ describe("aliases", () => {
   });
 
   test("are listed after their model, unless they are hidden", () => {
-    const shown = named.list([listed, unlisted]).map(({ id, alias_of }) => [id, alias_of]);
+    const shown = named.list([listed, unlisted], 0).map(({ id, alias_of }) => [id, alias_of]);
     expect(shown).toEqual([
       ["house", undefined],
       ["gpt-4o", "house"],
       ["claude-sonnet-latest", "house"],
       ["small", undefined],
     ]);
-    expect(named.show(unlisted).id).toBe("small");
+    expect(named.show(unlisted, 0).id).toBe("small");
   });
 
   test("on a key's list stand for the model", () => {
@@ -181,8 +183,8 @@ describe("the price of a hold", () => {
     });
     const expensive = model("expensive", { deployments: [deployment("a", { price: price(20, 5) })] });
     const both = Catalog.from({ models: [cheap, expensive] });
-    expect(both.holdPrice(cheap)).toEqual(price(1, 8, 1, 3));
-    expect(both.holdPrice(expensive)).toEqual(price(20, 5));
-    expect(catalog.holdPrice(shared)).toBeNull();
+    expect(both.holdPrice(cheap, 0)).toEqual(price(1, 8, 1, 3));
+    expect(both.holdPrice(expensive, 0)).toEqual(price(20, 5));
+    expect(catalog.holdPrice(shared, 0)).toBeNull();
   });
 });

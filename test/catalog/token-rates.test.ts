@@ -65,7 +65,7 @@ describe("a long context", () => {
     expect(held).toBe((200_001 * 12 + 225) * 1000);
   });
 
-  test("of several deployments is held at the lowest limit and the highest rates", () => {
+  test("of several deployments is held at the highest rates for its length", () => {
     const other = configured(
       "{ input = 4.0, output = 10.0, long_context = { above = 100000, input = 5.0, output = 30.0 } }",
     );
@@ -73,7 +73,10 @@ describe("a long context", () => {
     expect(highestPrice([claude, other, flat])).toMatchObject({
       input: 4_000_000,
       output: 20_000_000,
-      long_context: { above: 100_000, input: 6_000_000, output: 30_000_000, cache_write_1h: 12_000_000 },
+      long_context: [
+        { above: 100_000, input: 5_000_000, output: 30_000_000, cache_write_1h: 6_000_000 },
+        { above: 200_000, input: 6_000_000, output: 30_000_000, cache_write_1h: 12_000_000 },
+      ],
     });
   });
 

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReconciliationView } from "../../src/admin/reconcile/schema.ts";
 import { shippedCatalog } from "../../src/config/catalog/shipped.ts";
+import { priceOn } from "../../src/config/dated-prices.ts";
 import { json } from "../support/answers.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startProvider } from "../support/provider.ts";
@@ -12,7 +13,7 @@ const vendor = startProvider();
 afterAll(() => vendor.stop());
 
 const usage = { prompt_tokens: 100_000, completion_tokens: 10_000, total_tokens: 110_000 };
-const listed = shippedCatalog("openai")?.find(({ id }) => id === "gpt-6-luna")?.price;
+const listed = priceOn(shippedCatalog("openai")?.find(({ id }) => id === "gpt-6-luna")?.price);
 const atList =
   ((listed?.input ?? 0) * usage.prompt_tokens + (listed?.output ?? 0) * usage.completion_tokens) / 1e6;
 

@@ -1,5 +1,6 @@
 import { abilitiesOf, showsTokenPrice } from "../../base/models/model-uses.ts";
 import { shownModel } from "../../base/models/shown-model.ts";
+import { priceAt } from "../../catalog/price.ts";
 import { priceInUsd } from "../../catalog/price-view.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { DeploymentHealth } from "../../upstream/upstream.ts";
@@ -9,6 +10,7 @@ import type { ModelBriefView } from "./schema.ts";
 
 /** Every model in a few words: a catalog has a thousand, and lists that one chooses from need little of each. */
 export function modelBriefs(deps: AdminDeps): readonly ModelBriefView[] {
+  const atMs = deps.clock.wallMs();
   const health = new Map(deps.deploymentHealth().map((each) => [each.name, each]));
   return deps.settings().models.map((model) => ({
     id: model.id,
@@ -23,15 +25,15 @@ export function modelBriefs(deps: AdminDeps): readonly ModelBriefView[] {
     abilities: abilitiesOf(model),
     context_window: model.contextWindow,
     ends: model.ends,
-    price: briefPrice(model),
+    price: briefPrice(model, atMs),
     health: worstHealth(model, health),
   }));
 }
 
 /** Input and output, or the prices of the units that it is charged by. */
-function briefPrice({ price, serves }: ModelSettings): ModelBriefView["price"] {
+function briefPrice({ price, serves }: ModelSettings, atMs: number): ModelBriefView["price"] {
   if (price === null) return null;
-  const { input, output, long_context: _, tiers: __, images, ...others } = priceInUsd(price);
+  const { input, output, long_context: _, tiers: __, images, ...others } = priceInUsd(priceAt(price, atMs));
   const units = Object.entries({ images, ...others });
   const tokens = Object.entries({ input, output }).filter(([, usd]) => showsTokenPrice(serves, usd));
   if (tokens.length > 0) return Object.fromEntries(tokens);

@@ -1,5 +1,5 @@
 import { shownModel } from "../../base/models/shown-model.ts";
-import { priceInUsd } from "../../catalog/price-view.ts";
+import { announcedPriceInUsd } from "../../catalog/price-view.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -20,15 +20,23 @@ export function modelViews(
 ): readonly WithHealth<DeploymentView["health"]>[] {
   const health = new Map(deps.deploymentHealth().map((each) => [each.name, each]));
   const { models } = deps.settings();
-  return models.filter(isWanted).map((model) => modelView(model, (name) => healthView(health.get(name))));
+  const atMs = deps.clock.wallMs();
+  return models
+    .filter(isWanted)
+    .map((model) => modelView(model, atMs, (name) => healthView(health.get(name))));
 }
 
 /** `all`: also the models that lists leave out, such as dated ids. */
 export function listedModelViews(models: readonly ModelSettings[], all: boolean): ConfiguredModelView[] {
-  return models.filter(({ listed }) => all || listed).map((model) => modelView(model, () => null));
+  const atMs = Date.now();
+  return models.filter(({ listed }) => all || listed).map((model) => modelView(model, atMs, () => null));
 }
 
-function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Health): WithHealth<Health> {
+function modelView<Health>(
+  model: ModelSettings,
+  atMs: number,
+  healthOf: (name: string) => Health,
+): WithHealth<Health> {
   return {
     id: model.id,
     aliases: [...model.aliases],
@@ -41,7 +49,7 @@ function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Hea
     serves: [...model.serves],
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
-    price: priceView(model.price),
+    price: priceView(model.price, atMs),
     price_source: model.priceSource,
     price_checked: model.priceChecked,
     capabilities: { ...model.capabilities },
@@ -56,7 +64,7 @@ function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Hea
         dialects: [...deployment.dialects],
         priority: deployment.priority,
         weight: deployment.weight,
-        price: priceView(deployment.price),
+        price: priceView(deployment.price, atMs),
         health: healthOf(name),
       };
     }),
@@ -83,6 +91,6 @@ function failingView(failing: FailingCalls | null): DeploymentView["health"]["fa
   return { since: iso(sinceMs), at: iso(atMs), failure, last_error: providerMessage };
 }
 
-function priceView(price: Price | null): PriceView | null {
-  return price === null ? null : priceInUsd(price);
+function priceView(price: Price | null, atMs: number): PriceView | null {
+  return price === null ? null : announcedPriceInUsd(price, atMs);
 }

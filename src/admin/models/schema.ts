@@ -11,6 +11,13 @@ const tokenRates = {
   cached_input: usdPerMillion,
   cache_write: usdPerMillion,
   cache_write_1h: Type.Optional(usdPerMillion),
+  cache_write_24h: Type.Optional(usdPerMillion),
+  audio_input: Type.Optional(usdPerMillion),
+  audio_output: Type.Optional(usdPerMillion),
+  image_input: Type.Optional(usdPerMillion),
+  image_output: Type.Optional(usdPerMillion),
+  cached_audio_input: Type.Optional(usdPerMillion),
+  cached_image_input: Type.Optional(usdPerMillion),
 };
 
 const longContext = Type.Object({
@@ -21,7 +28,14 @@ const longContext = Type.Object({
   ...tokenRates,
 });
 
-const tokenPrices = { ...tokenRates, long_context: Type.Optional(longContext) };
+type LongContext = Static<typeof longContext>;
+
+const tokenPrices = {
+  ...tokenRates,
+  long_context: Type.Optional(
+    Type.Unsafe<LongContext | readonly LongContext[]>(Type.Union([longContext, Type.Array(longContext)])),
+  ),
+};
 
 const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
 
@@ -29,14 +43,8 @@ const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description:
 const usdPerUnit = Type.Optional(
   Type.Union([Type.Number({ minimum: 0 }), Type.Record(Type.String(), Type.Number({ minimum: 0 }))]),
 );
-export const priceView = Type.Object({
+const prices = {
   ...tokenPrices,
-  audio_input: Type.Optional(usdPerMillion),
-  audio_output: Type.Optional(usdPerMillion),
-  cached_audio_input: Type.Optional(usdPerMillion),
-  image_input: Type.Optional(usdPerMillion),
-  image_output: Type.Optional(usdPerMillion),
-  cached_image_input: Type.Optional(usdPerMillion),
   images: usdPerUnit,
   characters: usdPerUnit,
   audio_minutes: usdPerUnit,
@@ -45,6 +53,15 @@ export const priceView = Type.Object({
   requests: usdPerUnit,
   ...forEachCallPrice(usdPerThousandCalls),
   tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
+};
+
+export const priceView = Type.Object({
+  ...prices,
+  later: Type.Optional(
+    Type.Record(Type.String(), Type.Object(prices), {
+      description: "The prices that replace it, by the day on which each begins.",
+    }),
+  ),
 });
 export type PriceView = Static<typeof priceView>;
 

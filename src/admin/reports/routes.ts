@@ -130,7 +130,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionText}.`, { param: "by" });
         if (other !== undefined && caller.role === "member") throw onlyOwnFigures();
-        const as = other === undefined ? undefined : otherModel(other, deps.settings());
+        const as = other === undefined ? undefined : otherModel(other, deps.settings(), deps.clock.wallMs());
         const reportQuery = { by: dimensions, ...range, key, account, step, as, skip, limit, signal };
         return usageReport(deps, reportQuery, (groups, by) => namesOfGroups(deps, by, groups));
       },

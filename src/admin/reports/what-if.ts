@@ -1,6 +1,6 @@
 import type { Rates } from "../../base/money/rates.ts";
 import { nearestNames } from "../../base/text/nearest.ts";
-import { publishedPrice } from "../../catalog/price.ts";
+import { priceAt, publishedPrice } from "../../catalog/price.ts";
 import { ratesFor } from "../../catalog/priced-usage.ts";
 import type { ModelSettings, Price, Settings } from "../../config/settings.ts";
 import type { ComparedCosts, ComparedPrices, ComparedRates } from "../../store/store.ts";
@@ -15,7 +15,11 @@ export interface ComparedModel {
 const suggestions = 3;
 
 /** Throws for a model that is unknown, or that no tokens are priced by. */
-export function otherModel(name: string, { models, microUsdPerCredit }: Settings): ComparedModel {
+export function otherModel(
+  name: string,
+  { models, microUsdPerCredit }: Settings,
+  atMs: number,
+): ComparedModel {
   const model = models.find(({ id, aliases }) => id === name || aliases.includes(name));
   if (model === undefined) {
     const names = models.flatMap(({ id, aliases }) => [id, ...aliases]);
@@ -23,7 +27,7 @@ export function otherModel(name: string, { models, microUsdPerCredit }: Settings
     const hint = near.length === 0 ? "`sluice models list` has all" : `did you mean ${near.join(" or ")}?`;
     throw invalidInput(`no model is called ${JSON.stringify(name)}; ${hint}`);
   }
-  const price = publishedPrice(model);
+  const price = priceAt(publishedPrice(model), atMs);
   if (!pricesTokens(model, price)) {
     throw invalidInput(`${model.id} has no price for tokens, so other requests cannot be compared with it`);
   }

@@ -1,4 +1,5 @@
 import { allShippedModels } from "../../config/catalog/shipped.ts";
+import { priceOn } from "../../config/dated-prices.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import { plainName } from "./plain-name.ts";
 
@@ -17,6 +18,6 @@ let prices: ReadonlyMap<string, PriceConfig> | null = null;
 
 function readPrices(): [string, PriceConfig][] {
   return allShippedModels().flatMap(({ id, upstream_model: name = id, price }): [string, PriceConfig][] =>
-    price === undefined ? [] : [[nameAnywhere(name), price]],
+    price === undefined ? [] : [[nameAnywhere(name), priceOn(price)]],
   );
 }

@@ -10,9 +10,11 @@ function tomlNumber(value: number): string {
 }
 
 function priceText(price: object): string {
+  if (Array.isArray(price)) return `[${price.map(priceText).join(", ")}]`;
   const parts = Object.entries(price).map(([name, value]) => {
     const key = /^[\w-]+$/.test(name) ? name : tomlString(name);
     if (typeof value === "object") return `${key} = ${priceText(value)}`;
+    if (typeof value === "string") return `${key} = ${tomlString(value)}`;
     // A number of tokens; all others are prices.
     return `${key} = ${name === "above" ? value : tomlNumber(value)}`;
   });

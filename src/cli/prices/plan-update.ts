@@ -1,5 +1,6 @@
 import type { ServedCatalog } from "../../config/catalog/served.ts";
 import type { StoredModel, StoredPrices } from "../../config/catalog/stored-prices.ts";
+import { mapPrices, type PricesConfig, priceOn } from "../../config/dated-prices.ts";
 import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 import { lacksRequestFee } from "../import/request-fee.ts";
 import { isNameOfModel } from "./list-vendors.ts";
@@ -73,6 +74,7 @@ function planCatalog(catalog: ServedCatalog, list: PriceListFile, day: string) {
 
   for (const model of models) {
     const row = namesOf(model).flatMap((each) => rows.get(each) ?? [])[0];
+    const current = priceOn(model.price);
     if (row?.price === undefined) {
       if (list.isComplete && !invalid.some(({ id }) => namesOf(model).includes(id)))
         changes.push({
@@ -87,8 +89,8 @@ function planCatalog(catalog: ServedCatalog, list: PriceListFile, day: string) {
       confirmed += 1;
       stored.push({ id: model.id, price_checked: day });
     } else {
-      const price = withoutZeros(row.model.price ?? row.price);
-      const compared = compare(name, model, price);
+      const price = mapPrices(row.model.price ?? row.price, withoutZeros);
+      const compared = compare(name, model, current, priceOn(price));
       changes.push(compared.change);
       problems.push(...compared.problems);
       if (compared.isLarge) large.push(`${name}/${model.id} (${compared.change.rates.join(", ")})`);
@@ -102,10 +104,12 @@ function planCatalog(catalog: ServedCatalog, list: PriceListFile, day: string) {
   }
   for (const { id, model } of rows.values()) {
     const { price } = model;
-    if (!isNew(id) || price === undefined || lacksRequestFee({ ...model, vendor: name, price })) continue;
-    const rates = [...ratesOf(price)].map(([rate, usd]) => `${rate} ${usd}`);
+    const current = priceOn(price);
+    if (!isNew(id) || current === undefined || lacksRequestFee({ ...model, vendor: name, price: current }))
+      continue;
+    const rates = [...ratesOf(current)].map(([rate, usd]) => `${rate} ${usd}`);
     changes.push({ catalog: name, model: id, change: "new", factor: null, rates, dropped: [] });
-    const problem = contradictionIn(price) ?? strangeText(all, price);
+    const problem = contradictionIn(current) ?? strangeText(all, current);
     if (problem !== null) problems.push(`${name}/${id}: ${problem}`);
     stored.push({ ...model, price_checked: day });
   }
@@ -121,13 +125,13 @@ function namesOf({ id, upstream_model: upstream, aliases = [] }: ModelConfig): s
 }
 
 /** Whether everything in the list is unchanged. The list can lack what only the catalog has, such as a tool's price. */
-function isConfirmed(price: PriceConfig | undefined, listed: PriceConfig): boolean {
+function isConfirmed(price: PricesConfig | undefined, listed: PricesConfig): boolean {
   const known = numbersOf(price);
   return [...numbersOf(listed)].every(([name, number]) => (known.get(name) ?? 0) === number);
 }
 
-function compare(catalog: string, model: ModelConfig, price: PriceConfig) {
-  const [before, after] = [ratesOf(model.price), ratesOf(price)];
+function compare(catalog: string, model: ModelConfig, current: PriceConfig | undefined, price: PriceConfig) {
+  const [before, after] = [ratesOf(current), ratesOf(price)];
   const both = [...after].flatMap(([name, usd]) => {
     const old = before.get(name);
     return old === undefined || old === usd ? [] : [{ name, old, usd, factor: factorBetween(old, usd) }];

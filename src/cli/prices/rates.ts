@@ -1,3 +1,5 @@
+import { bandsOf } from "../../base/money/token-price.ts";
+import { type PricesConfig, priceOn } from "../../config/dated-prices.ts";
 import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 
 /** From this factor on, a price is in another unit: per token, per thousand or per million. */
@@ -9,7 +11,7 @@ export function ratesOf(price: PriceConfig | undefined): ReadonlyMap<string, num
 }
 
 /** All numbers of a price, limits too: two prices with the same numbers are the same. */
-export function numbersOf(price: PriceConfig | undefined): ReadonlyMap<string, number> {
+export function numbersOf(price: PricesConfig | undefined): ReadonlyMap<string, number> {
   return new Map(numbersIn(price ?? {}, ""));
 }
 
@@ -43,7 +45,9 @@ export interface StrangeRate {
 /** A rate that is in another unit than with every other model of the vendor; null if there is none. */
 export function strangeRate(others: readonly ModelConfig[], price: PriceConfig): StrangeRate | null {
   for (const [name, usd] of ratesOf(price)) {
-    const usual = others.flatMap((other) => ratesOf(other.price).get(name) ?? []).filter((each) => each > 0);
+    const usual = others
+      .flatMap((other) => ratesOf(priceOn(other.price)).get(name) ?? [])
+      .filter((each) => each > 0);
     if (usual.length > 0 && usual.every((each) => isOtherUnit(usd, each))) return { name, usd };
   }
   return null;
@@ -51,10 +55,10 @@ export function strangeRate(others: readonly ModelConfig[], price: PriceConfig):
 
 /** A contradiction within a price; null if the price is plausible. */
 export function contradictionIn({ tiers = {}, ...price }: PriceConfig): string | null {
-  const { input = 0, cached_input: cached = 0, long_context: long } = price;
+  const { input = 0, cached_input: cached = 0 } = price;
   if (cached > input && input > 0) return `cached_input ${cached} is more than input ${input}`;
-  if (long !== undefined && long.input < input)
-    return `long_context.input ${long.input} is less than input ${input}`;
+  const low = bandsOf(price.long_context).find((band) => band.input < input);
+  if (low !== undefined) return `long_context.input ${low.input} is less than input ${input}`;
   for (const [tier, rates] of Object.entries(tiers)) {
     if (input > 0 && rates.input > 0 && factorBetween(rates.input, input) > maxTierFactor)
       return `tiers.${tier}.input ${rates.input} is more than ${maxTierFactor} times off input ${input}`;

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
 import { factorParts } from "../../base/money/money.ts";
 import { vendorKinds, vendorOf } from "../../vendors/registry.ts";
+import { mapPrices } from "../dated-prices.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
@@ -113,7 +114,9 @@ function addOffer(
   const own = {
     ...model,
     provider: name,
-    ...(model.price === undefined ? {} : { price: multiplied(multiplied(model.price, cost_factor), markup) }),
+    ...(model.price === undefined
+      ? {}
+      : { price: mapPrices(model.price, (price) => multiplied(multiplied(price, cost_factor), markup)) }),
   };
   if (isQualified)
     added.set(alias, { ...own, id: alias, upstream_model: model.upstream_model ?? model.id, listed: false });
@@ -184,6 +187,7 @@ export function multiplied(price: PriceConfig, factor = 1): PriceConfig {
 function multipliedRates(rates: JsonObject, parts: number): JsonObject {
   const entries = Object.entries(rates).map(([name, rate]) => {
     if (isObject(rate)) return [name, multipliedRates(rate, parts)];
+    if (Array.isArray(rate)) return [name, rate.filter(isObject).map((each) => multipliedRates(each, parts))];
     const isRate = typeof rate === "number" && name !== "above";
     return [name, isRate ? Math.ceil((Math.round(rate * microUsd) * parts) / factorParts) / microUsd : rate];
   });

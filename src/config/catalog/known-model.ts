@@ -1,4 +1,5 @@
 import { callPriceNames } from "../../base/usage/hosted-tools.ts";
+import { priceOn } from "../dated-prices.ts";
 import type { ModelConfig, PriceConfig } from "../schema.ts";
 import { multiplied } from "./expand.ts";
 import { shippedCatalog } from "./shipped.ts";
@@ -10,7 +11,7 @@ import { shippedCatalog } from "./shipped.ts";
 export type KnownBy = "id" | "dated id" | "family";
 
 export interface KnownModel {
-  /** The catalog's entry, with the price that holds for the id. */
+  /** The catalog's entry, with the price that holds for the id today. */
   readonly model: ModelConfig & { readonly price: PriceConfig };
   readonly by: KnownBy;
 }
@@ -31,9 +32,11 @@ export class KnownModels {
     this.#location = location;
     for (const model of shippedCatalog(catalog, null, location) ?? []) {
       const id = model.upstream_model ?? model.id;
-      if (!hasPrice(model) || this.#byId.has(id)) continue;
-      this.#byId.set(id, model);
-      this.#byUndatedId.getOrInsertComputed(undated(id), () => []).push(model);
+      const price = priceOn(model.price);
+      if (price === undefined || this.#byId.has(id)) continue;
+      const priced = { ...model, price };
+      this.#byId.set(id, priced);
+      this.#byUndatedId.getOrInsertComputed(undated(id), () => []).push(priced);
     }
   }
 
@@ -118,10 +121,6 @@ const makersAtOpenRouter: Readonly<Record<string, string>> = {
 
 /** Claude models up to 4.1 cost the same in every region. */
 const beforeRegionalPrices = /claude-(?:3|opus-4-1-|(?:opus|sonnet)-4-20)/;
-
-function hasPrice(model: ModelConfig): model is PricedModel {
-  return model.price !== undefined;
-}
 
 /** Tools that the maker runs and its service tiers are not part of what another seller offers. */
 function tokensOnly(price: PriceConfig): PriceConfig {

@@ -1,6 +1,7 @@
 import shippedModels from "../../../config/models.toml" with { type: "text" };
 import { assert } from "../../base/assert.ts";
 import { isObject } from "../../base/json.ts";
+import { mapPrices } from "../dated-prices.ts";
 import type { ConfigFile, ModelConfig } from "../schema.ts";
 import { type CatalogLine, listedModels, listedVendors, regionalModels } from "./price-lists.ts";
 import { type StoredPrices, withStoredPrices } from "./stored-prices.ts";
@@ -96,7 +97,10 @@ function claudeName(id: string): string | null {
 
 function without(model: ModelConfig, ...tools: readonly string[]): ModelConfig {
   if (model.price === undefined) return model;
-  const kept = Object.entries(model.price).filter(([name]) => !tools.includes(name));
-  // Tools that a provider runs are optional parts of a price.
-  return { ...model, price: Object.fromEntries(kept) as typeof model.price };
+  const price = mapPrices(model.price, (each) => {
+    const kept = Object.entries(each).filter(([name]) => !tools.includes(name));
+    // Tools that a provider runs are optional parts of a price.
+    return Object.fromEntries(kept);
+  });
+  return { ...model, price };
 }

@@ -1,9 +1,9 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
 import { type ModelUse, modelUses, usualUses } from "../../base/models/model-uses.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
-import { expectedText } from "../../base/text/schema-text.ts";
 import {
   choice,
+  day,
   dialect,
   flag,
   list,
@@ -21,12 +21,6 @@ import { priceSchema } from "./price.ts";
 const maxTokens = 1_000_000_000;
 
 const tokens = (description: string) => whole(description, { minimum: 1, maximum: maxTokens });
-
-const day = (description: string) =>
-  text(description, {
-    pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
-    [expectedText]: "a day such as 2026-10-31",
-  });
 
 /** Settings of a model and of each of its deployments. */
 const upstreamModelSettings = {

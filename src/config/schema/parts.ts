@@ -38,6 +38,13 @@ export const section = <Fields extends TProperties>(fields: Fields) =>
 export const text = <const Options extends StringOptions>(description: string, options?: Options) =>
   withDefault(Type.Optional(Type.String({ ...options, description })), options);
 
+/** A day in UTC. */
+export const day = (description: string) =>
+  text(description, {
+    pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
+    [expectedText]: "a day such as 2026-10-31",
+  });
+
 export const named = (description: string) => text(description, { minLength: 1 });
 
 export const whole = <const Options extends IntegerOptions>(description: string, options: Options) =>

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { meteredUnits } from "../../base/money/rates.ts";
 import { forEachCallPrice } from "../../base/usage/hosted-tools.ts";
-import { closed, table } from "./parts.ts";
+import { closed, day, table } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
 
@@ -13,20 +13,42 @@ const tokenRates = {
   cache_write_1h: Type.Optional(
     usdPerMillion("USD per million tokens written to a cache for an hour; default: cache_write."),
   ),
+  cache_write_24h: Type.Optional(
+    usdPerMillion("USD per million tokens written to a cache for 24 hours; default: cache_write."),
+  ),
 };
 
+/** Of sound and images. In a tier or a band, those of the usual price are the default. */
+const otherTokenRates = {
+  audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
+  audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
+  image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
+  image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
+  cached_audio_input: Type.Optional(
+    usdPerMillion("USD per million tokens of audio read from a cache; default: cached_input."),
+  ),
+  cached_image_input: Type.Optional(
+    usdPerMillion("USD per million tokens of images read from a cache; default: cached_input."),
+  ),
+};
+
+const band = table({
+  above: Type.Integer({
+    minimum: 1,
+    description:
+      "Input tokens, cached ones included. Calls with more cost these prices, for all of their tokens.",
+  }),
+  ...tokenRates,
+  ...otherTokenRates,
+});
+
 const longContext = Type.Optional(
-  table({
-    above: Type.Integer({
-      minimum: 1,
-      description:
-        "Input tokens, cached ones included. Calls with more cost these prices, for all of their tokens.",
-    }),
-    ...tokenRates,
+  Type.Union([band, Type.Array(band, { minItems: 1 })], {
+    description: "Prices of calls with a longer input: a table, or a list of them by their limits.",
   }),
 );
 
-export const tokenPrices = { ...tokenRates, long_context: longContext };
+export const tokenPrices = { ...tokenRates, ...otherTokenRates, long_context: longContext };
 
 const usdPerThousandCalls = Type.Optional(
   Type.Number({
@@ -54,20 +76,10 @@ const requestPrices = table({
 });
 
 /** `input` and `output` are only required of models that generate (check-models.ts). */
-export const priceSchema = table({
+const priceFields = {
   ...tokenPrices,
   input: Type.Optional(tokenRates.input),
   output: Type.Optional(tokenRates.output),
-  audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
-  audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
-  cached_audio_input: Type.Optional(
-    usdPerMillion("USD per million tokens of audio read from a cache; default: cached_input."),
-  ),
-  image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
-  cached_image_input: Type.Optional(
-    usdPerMillion("USD per million tokens of images read from a cache; default: cached_input."),
-  ),
-  image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
   images: Type.Optional(
     Type.Union([usdPer("images"), imagePrices], {
       description: "USD per image, or a table of them by quality and size.",
@@ -99,6 +111,21 @@ export const priceSchema = table({
         "Prices of other service tiers, such as `priority` and `flex`. `batch` is the price of lines of batches that name no tier.",
     }),
   ),
+};
+
+export const onePriceSchema = table(priceFields);
+
+const datedPrices = Type.Array(
+  table({
+    from: day("The day on which the price begins, at midnight UTC. The first price of a list has none."),
+    ...priceFields,
+  }),
+  { minItems: 1 },
+);
+
+/** One price, or a list of them in the order of their days. */
+export const priceSchema = Type.Union([onePriceSchema, datedPrices], {
+  description: "The price; or a list of prices, each from its day on.",
 });
 
 export type TokenRatesConfig = { readonly [Name in keyof typeof tokenRates]?: number } & {

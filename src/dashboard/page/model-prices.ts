@@ -1,5 +1,6 @@
 import type { PriceView } from "../../admin/models/schema.ts";
 import { showsTokenPrice } from "../../base/models/model-uses.ts";
+import { bandsOf } from "../../base/money/token-price.ts";
 import { count, price, shortCount } from "./format.ts";
 
 /** A price with what it is for. */
@@ -12,6 +13,7 @@ const tokenNames = {
   cached_input: "Cached input",
   cache_write: "Cache write, 5 minutes",
   cache_write_1h: "Cache write, 1 hour",
+  cache_write_24h: "Cache write, 24 hours",
   output: "Output",
   audio_input: "Audio input",
   cached_audio_input: "Cached audio input",
@@ -30,10 +32,10 @@ const unitNames: Readonly<Record<string, readonly [name: string, unit: string]>>
   requests: ["Requests", "per thousand"],
 };
 
-type TokenPrices = Pick<PriceView, "input" | "output" | "cached_input" | "cache_write" | "cache_write_1h">;
+type TokenPrices = Pick<PriceView, "input" | "output" | "cached_input" | "cache_write">;
 
 function tokenLines(
-  prices: TokenPrices & Partial<PriceView>,
+  prices: TokenPrices & Partial<Pick<PriceView, keyof typeof tokenNames>>,
   serves: readonly string[],
   about = "",
 ): PriceLine[] {
@@ -45,7 +47,10 @@ function tokenLines(
 }
 
 /** Every price of a deployment: tokens, long inputs, tiers, units and hosted tools. */
-export function priceLines(prices: PriceView, serves: readonly string[]): readonly PriceLine[] {
+export function priceLines(
+  { later: _, ...prices }: PriceView,
+  serves: readonly string[],
+): readonly PriceLine[] {
   const { long_context: long, tiers = {}, ...rest } = prices;
   const others = Object.entries(rest).flatMap(([name, usd]): PriceLine[] => {
     if (name in tokenNames || usd === undefined) return [];
@@ -59,16 +64,12 @@ export function priceLines(prices: PriceView, serves: readonly string[]): readon
   });
   return [
     ...tokenLines(rest, serves),
-    ...(long ? tokenLines(long, serves, `, above ${count(long.above)} tokens`) : []),
+    ...bandsOf(long).flatMap((band) => tokenLines(band, serves, `, above ${count(band.above)} tokens`)),
     ...Object.entries(tiers).flatMap(([tier, tierPrices]) => [
       ...tokenLines(tierPrices, serves, `, ${tier} tier`),
-      ...(tierPrices.long_context
-        ? tokenLines(
-            tierPrices.long_context,
-            serves,
-            `, ${tier} tier above ${shortCount(tierPrices.long_context.above)}`,
-          )
-        : []),
+      ...bandsOf(tierPrices.long_context).flatMap((band) =>
+        tokenLines(band, serves, `, ${tier} tier above ${shortCount(band.above)}`),
+      ),
     ]),
     ...others,
   ];

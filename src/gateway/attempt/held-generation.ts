@@ -26,6 +26,10 @@ export class HeldGeneration implements HeldRequest {
     return this.generation.call.configured;
   }
 
+  get pricedAtMs(): number {
+    return this.generation.call.pricedAtMs;
+  }
+
   get scope(): string {
     return this.generation.call.scope;
   }

@@ -1,4 +1,5 @@
 import { shared } from "../../base/bytes.ts";
+import { priceAt } from "../../catalog/price.ts";
 import type { Source } from "../../dialects/contract/client-dialect.ts";
 import type { Target } from "../../dialects/contract/provider-dialect.ts";
 import { parseWhole } from "../../dialects/json/parse-body.ts";
@@ -64,19 +65,19 @@ function withBetas(
 }
 
 function targetFor(
-  { webSearches }: Generation,
+  { webSearches, call: { pricedAtMs } }: Generation,
   deployment: Deployment,
   toward: ProviderDialectName,
   sendsSignatures: boolean,
 ): Target {
   const usual = targetOf(deployment, toward);
   const target = sendsSignatures ? usual : { ...usual, rejectsSignatures: true as const };
-  return webSearches > 0 && maySearch(deployment, toward) ? { ...target, webSearches } : target;
+  return webSearches > 0 && maySearch(deployment, toward, pricedAtMs) ? { ...target, webSearches } : target;
 }
 
-function maySearch(deployment: Deployment, toward: ProviderDialectName): boolean {
-  const { provider, model } = deployment;
-  return searchesIn(provider.settings.kind, toward) && isSearchPriced(deployment, model);
+function maySearch(deployment: Deployment, toward: ProviderDialectName, atMs: number): boolean {
+  const { provider, model, price } = deployment;
+  return searchesIn(provider.settings.kind, toward) && isSearchPriced({ price: priceAt(price, atMs) }, model);
 }
 
 interface TranslatedBody {

@@ -23,10 +23,12 @@ function advisorOf(
   { model: name, maxTokens }: NonNullable<HostedTool["runs"]>,
   { destination, speakers: reached }: DestinationPrices,
 ): HeldRound {
-  const { configured, key } = destination;
+  const { configured, key, pricedAtMs } = destination;
   const { catalog } = configured;
   const param = pathOf([...path, "model"]);
-  const runs = reached.flatMap(({ provider }) => catalog.findRun(name, provider) ?? []).filter(isPriced);
+  const runs = reached
+    .flatMap(({ provider }) => catalog.findRun(name, provider, pricedAtMs) ?? [])
+    .filter(isPriced);
   const [first] = runs;
   if (first === undefined || runs.length < reached.length) {
     throw invalidRequest(
@@ -49,11 +51,12 @@ function advisorOf(
  */
 export function runsBeside(
   catalog: Catalog,
+  atMs: number,
   deployment: Deployment | null,
   requested: RequestedExtras | null,
 ): (name: string) => RoundModel | null {
   return (name) => {
-    const run = catalog.findRun(name, deployment?.provider.settings.name ?? "");
+    const run = catalog.findRun(name, deployment?.provider.settings.name ?? "", atMs);
     if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };
     return requested?.rounds.find(({ other }) => other !== null)?.other ?? null;
   };

@@ -12,7 +12,7 @@ import {
   type UsageBasis,
   unreported,
 } from "../../base/usage/usage.ts";
-import type { HoldTokens } from "../../catalog/price.ts";
+import { type HoldTokens, priceAt } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import { isSpoken } from "../../dialects/registry.ts";
@@ -137,7 +137,7 @@ export class CostMeter {
     const { deployment } = exchange.attempts;
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
-    const price = deployment?.price ?? null;
+    const price = priceAt(deployment?.price ?? null, exchange.pricedAtMs);
     const lineTier = deployment && tierOfLine(requestedExtras, deployment.model);
     const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated, lineTier);
     this.#billedExtras = used;
@@ -328,8 +328,9 @@ export class CostMeter {
     const { key, exchange, microUsdPerCredit, requestedExtras } = this.#parts;
     const { deployment, served } = exchange.attempts;
     assert(deployment !== null || key.mode !== "credit", "what a call costs depends on who has answered it");
-    const price = deployment?.price ?? null;
-    const runOf = usage.rounds && runsBeside(exchange.configured.catalog, deployment, requestedExtras);
+    const { configured, pricedAtMs } = exchange;
+    const price = priceAt(deployment?.price ?? null, pricedAtMs);
+    const runOf = usage.rounds && runsBeside(configured.catalog, pricedAtMs, deployment, requestedExtras);
     const cost = priced(usage, price, microUsdPerCredit, extras, runOf);
     const { rates, quantities, costNano, owedNanoUsd } = cost;
     if (key.mode === "credit")

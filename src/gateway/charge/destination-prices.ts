@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
-import { hasSearchPrice, hasSizedFee, searchPriceOf } from "../../catalog/price.ts";
+import { hasSearchPrice, hasSizedFee, priceAt, searchPriceOf } from "../../catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { FieldNames } from "../../dialects/contract/field-decisions.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
@@ -19,6 +19,8 @@ import type { ClientRequest } from "../request/client-request.ts";
 export interface Destination {
   readonly dialect: ClientDialectName;
   readonly configured: ActiveConfig;
+  /** The moment whose prices apply. */
+  readonly pricedAtMs: number;
   readonly model: ModelSettings;
   readonly scope: string;
   readonly key: KeyAccess & Pick<KeyRecord, "mode" | "tools">;
@@ -53,8 +55,11 @@ export class DestinationPrices {
 
   constructor(destination: Destination) {
     this.destination = destination;
-    const { configured, model, scope, dialect } = destination;
-    this.#deployments = configured.catalog.reached(model, scope);
+    const { configured, model, scope, dialect, pricedAtMs } = destination;
+    this.#deployments = configured.catalog.reached(model, scope).map((deployment) => {
+      const price = priceAt(deployment.price, pricedAtMs);
+      return price === deployment.price ? deployment : { ...deployment, price };
+    });
     this.speakers = speakersAmong(this.#deployments, dialect);
   }
 

@@ -167,14 +167,21 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
   };
 }
 
+/** Prices a call by the moment of its hold, which is now. Returns true if a price has begun since its features were priced. */
+export function priceNow(exchange: Exchange): boolean {
+  const before = exchange.pricedAtMs;
+  exchange.pricedAtMs = Math.max(before, exchange.clock.wallMs());
+  return exchange.configured.catalog.beginsPrice(before, exchange.pricedAtMs);
+}
+
 /** What is set aside for these tokens. */
 export function amountOf(
-  exchange: Pick<Exchange, "configured">,
+  exchange: Pick<Exchange, "configured" | "pricedAtMs">,
   { key, model, extras: requestedExtras }: WantedHold,
   held: HoldTokens,
 ): number {
   const { catalog, settings } = exchange.configured;
-  const price = catalog.holdPrice(model);
+  const price = catalog.holdPrice(model, exchange.pricedAtMs);
   const amount = holdAmount(key.mode, held, price, settings.microUsdPerCredit, requestedExtras?.most ?? null);
   if (requestedExtras === null || requestedExtras.rounds.length === 0) return amount;
   const extras = { ...requestedExtras.most, calls: noCalls };

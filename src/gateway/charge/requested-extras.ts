@@ -64,8 +64,8 @@ function extrasOf(request: ExtrasRequest, destination: Destination): RequestedEx
   const modality = otherModality(asked);
   const isText = modality === undefined && !speaks && mentions.audioInput === null;
   const isOneRound = tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(asked);
-  const { configured, model, isMetered } = destination;
-  const price = isMetered === true ? null : configured.catalog.holdPrice(model);
+  const { configured, model, isMetered, pricedAtMs } = destination;
+  const price = isMetered === true ? null : configured.catalog.holdPrice(model, pricedAtMs);
   const fee = price !== null && hasRequestFee(price) ? requestFee(request, model, price) : null;
   const images = price === null ? null : heldImages(price);
   const isPlain = isText && isOneRound && isUsual;

@@ -95,7 +95,7 @@ async function listModels(gateway: Gateway, exchange: Exchange): Promise<Respons
   const { searchParams } = urlOf(exchange.call);
   const from = numberIn(searchParams, "pageToken", 0);
   const size = numberIn(searchParams, "pageSize", usualPage);
-  const { google: all } = modelListFor(exchange.configured.catalog, key);
+  const { google: all } = modelListFor(exchange, key);
   const next = from + Math.min(size || usualPage, maxPage);
   const more = next < all.length ? `,"nextPageToken":"${next}"` : "";
   return writtenList(exchange, `{"models":[${all.slice(from, next).join()}]${more}}`);
@@ -110,7 +110,7 @@ function numberIn(query: URLSearchParams, name: string, absent: number): number 
 
 async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const model = await findShown(gateway, exchange);
-  return Response.json(googleModel(exchange.configured.catalog.show(model), model), {
+  return Response.json(googleModel(exchange.configured.catalog.show(model, exchange.atMs), model), {
     headers: commonHeaders(exchange),
   });
 }

@@ -4,6 +4,7 @@ import type { PublicModel } from "../../catalog/public-model.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { isCharged, routesFor } from "../../dialects/metered/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { isPayable } from "../request/model.ts";
 import { googleModel } from "./google-model.ts";
 
@@ -13,7 +14,7 @@ interface CodexList {
   readonly etag: string;
 }
 
-/** The models that callers with the same permissions see. Each format is written once, on first use. */
+/** The models that callers with the same permissions see, at the prices of a moment. Each format is written once, on first use. */
 export class ListedModels {
   readonly #catalog: Catalog;
   readonly #models: readonly PublicModel[];
@@ -21,9 +22,9 @@ export class ListedModels {
   #codex: CodexList | null = null;
   #google: readonly string[] | null = null;
 
-  constructor(catalog: Catalog, key: KeyRecord | null) {
+  constructor(catalog: Catalog, key: KeyRecord | null, atMs: number) {
     this.#catalog = catalog;
-    this.#models = catalog.list(key === null ? catalog.publicModels() : usable(catalog, key));
+    this.#models = catalog.list(key === null ? catalog.publicModels() : usable(catalog, key), atMs);
   }
 
   get length(): number {
@@ -80,10 +81,11 @@ class KeptLists {
   readonly #byPermissions = new Map<string, ListedModels>();
   #models = 0;
 
-  find(catalog: Catalog, key: KeyRecord | null): ListedModels {
-    const permissions = key === null ? "" : JSON.stringify([key.mode, key.scope, key.models]);
+  find(catalog: Catalog, key: KeyRecord | null, atMs: number): ListedModels {
+    const priced = catalog.pricesStartedMs(atMs);
+    const permissions = JSON.stringify(key === null ? [priced] : [priced, key.mode, key.scope, key.models]);
     const kept = this.#byPermissions.get(permissions);
-    const list = kept ?? new ListedModels(catalog, key);
+    const list = kept ?? new ListedModels(catalog, key, atMs);
     if (kept === undefined) this.#models += list.length;
     else this.#byPermissions.delete(permissions);
     this.#byPermissions.set(permissions, list);
@@ -104,8 +106,11 @@ class KeptLists {
 const keptLists = new WeakMap<Catalog, KeptLists>();
 
 /** The public catalog without a key, else the key's own models. Writing 936 of them for each call took 1 ms. */
-export function modelListFor(catalog: Catalog, key: KeyRecord | null): ListedModels {
+export function modelListFor(
+  { configured: { catalog }, atMs }: Exchange,
+  key: KeyRecord | null,
+): ListedModels {
   const kept = keptLists.get(catalog) ?? new KeptLists();
   keptLists.set(catalog, kept);
-  return kept.find(catalog, key);
+  return kept.find(catalog, key, atMs);
 }

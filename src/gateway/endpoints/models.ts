@@ -60,7 +60,7 @@ export const showModelOperation: ServedOperation = {
 /** The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. */
 async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
-  const list = modelListFor(exchange.configured.catalog, key);
+  const list = modelListFor(exchange, key);
   // Codex sends its version, and cannot read the contract's list.
   if (!urlOf(exchange.call).searchParams.has("client_version")) return writtenList(exchange, list.plain);
   const { body, etag } = list.codex;
@@ -77,7 +77,9 @@ export function writtenList(exchange: Exchange, body: Blob | string, more: objec
 /** One model, by its id or an alias. A model that the caller cannot use is not found, as in the list. */
 async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const model = await findShown(gateway, exchange);
-  return Response.json(exchange.configured.catalog.show(model), { headers: commonHeaders(exchange) });
+  return Response.json(exchange.configured.catalog.show(model, exchange.atMs), {
+    headers: commonHeaders(exchange),
+  });
 }
 
 export async function findShown(gateway: Gateway, exchange: Exchange): Promise<ModelSettings> {

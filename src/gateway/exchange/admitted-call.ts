@@ -40,6 +40,10 @@ export class AdmittedCall implements JobOwner {
     return this.exchange.configured;
   }
 
+  get pricedAtMs(): number {
+    return this.exchange.pricedAtMs;
+  }
+
   get isOver(): boolean {
     return this.exchange.isOver;
   }

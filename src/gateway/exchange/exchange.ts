@@ -107,6 +107,8 @@ export class Exchange {
   readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
+  /** The moment that decides its prices: that of its arrival, until it is held. */
+  pricedAtMs: number;
   key: KeyRecord | null = null;
   /** Whether the client has presented a sign-in's access token, not a key. */
   isSignIn = false;
@@ -170,6 +172,7 @@ export class Exchange {
     this.configured = call.origin.earlier?.configured ?? gateway.configured;
     this.clock = gateway.clock;
     this.atMs = this.clock.wallMs();
+    this.pricedAtMs = this.atMs;
     this.startedMs = this.clock.monotonicMs();
   }
 

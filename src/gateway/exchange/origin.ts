@@ -23,6 +23,8 @@ export interface EarlierRun {
 export interface HeldRequest {
   readonly model: ModelSettings;
   readonly configured: ActiveConfig;
+  /** The moment that decides its prices. */
+  readonly pricedAtMs: number;
   /** The provider that must serve it, or the key's own scope. */
   readonly scope: string;
   /** The id of the only credential that may be used; null if any may. */

@@ -1,5 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
-import { pricedNames } from "../../catalog/price.ts";
+import { priceAt, pricedNames } from "../../catalog/price.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
 import { isCharged } from "../../dialects/metered/registry.ts";
 import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
@@ -10,6 +10,8 @@ import type { ActiveConfig } from "../active-config.ts";
 export interface MeteredDestination {
   readonly route: MeteredRoute;
   readonly configured: ActiveConfig;
+  /** The moment whose prices apply. */
+  readonly pricedAtMs: number;
   readonly model: ModelSettings;
   readonly scope: string;
 }
@@ -61,9 +63,11 @@ export function pricesToward({
   configured,
   model,
   scope,
+  pricedAtMs,
 }: MeteredDestination): readonly ReadonlySet<string>[] {
   const kinds = new Map<string, ReadonlySet<string>>();
-  for (const { price } of configured.catalog.reached(model, scope)) {
+  for (const deployment of configured.catalog.reached(model, scope)) {
+    const price = priceAt(deployment.price, pricedAtMs);
     const counted = countedNames(route, price);
     const suffices = route.prices.some((name) => counted.has(name));
     if (price !== null && !suffices && isCharged(route)) {

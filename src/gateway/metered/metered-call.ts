@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/requests/trace-context.ts";
+import { priceAt } from "../../catalog/price.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import { type MeteredRoute, meteredDialect, type RequestedForm } from "../../dialects/metered/route.ts";
@@ -156,9 +157,10 @@ export function meteredPlan(
     form,
     wanted,
     askedAt: ({ price }) => {
-      const priced = [...countedNames(route, price)];
+      const priced = [...countedNames(route, priceAt(price, call.pricedAtMs))];
       return { model: model.id, body: request.truncated, files, held, priced };
     },
-    isInTokensAt: ({ price }) => demandAt(request, countedNames(route, price)).isInTokens,
+    isInTokensAt: ({ price }) =>
+      demandAt(request, countedNames(route, priceAt(price, call.pricedAtMs))).isInTokens,
   };
 }

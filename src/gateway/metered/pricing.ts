@@ -52,9 +52,9 @@ export async function priceMetered(
   name: MeteredRouteName,
   formFiles: readonly FormFile[] | null,
 ): Promise<MeteredPricing> {
-  const { configured, key, model, scope, request: sent } = call;
+  const { configured, key, model, scope, pricedAtMs, request: sent } = call;
   const route = meteredRoute(name);
-  const destination = { route, configured, model, scope };
+  const destination = { route, configured, model, scope, pricedAtMs };
   const chosen = formatsToward(destination, sent.bytes.length);
   const formats = chosen.map(({ format }) => format);
   const maxInputs = Math.min(
@@ -80,7 +80,16 @@ export async function priceMetered(
   const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
   rejectUncounted(key, model, route, demand);
   const { dialect, isDeferred } = call;
-  const extrasAt = { dialect, configured, model, scope, key, isMetered: true, isDeferred } as const;
+  const extrasAt = {
+    dialect,
+    configured,
+    model,
+    scope,
+    pricedAtMs,
+    key,
+    isMetered: true,
+    isDeferred,
+  } as const;
   const extras = askedFor(demand, requestExtras(withoutOwnFields(request, route), extrasAt));
   return { request, files, maxInputs, estimatedInput, demand, usualInput, extras, demandOf, demandAt };
 }

@@ -5,7 +5,7 @@ import { pathOf } from "../../dialects/json/name-path.ts";
 import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import { type FormFields, type MeteredRoute, meteredDialect } from "../../dialects/metered/route.ts";
 import { admit } from "../admission/admit.ts";
-import { holdFor, settledOrReleased } from "../charge/hold.ts";
+import { holdFor, priceNow, settledOrReleased } from "../charge/hold.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { claimIdempotency, idempotencyKeyOf } from "../exchange/claims.ts";
@@ -51,13 +51,14 @@ export async function serveMetered(
   rejectHostedTools(request);
   const read = { request, turn: noTurn };
   const routed = await route(call, read, model, { dialect, isMetered: true }, session);
-  const pricing = await priceMetered(routed, name, form?.files ?? null);
+  const price = () => priceMetered(routed, name, form?.files ?? null);
+  const pricing = await price();
 
   const stored = idempotencyKey === null ? null : await claimIdempotency(call, idempotencyKey, request);
   if (stored !== null) return replay(exchange, stored);
-  const plan = meteredPlan(routed, name, metered, form, pricing);
-  const { wanted } = plan;
   if (form === null) await gateway.ongoing.enter(exchange, call.keyId);
+  const plan = meteredPlan(routed, name, metered, form, priceNow(exchange) ? await price() : pricing);
+  const { wanted } = plan;
   if (call.hasTokenLimits) await reserveTokens(gateway, exchange, wanted);
   const meter = await holdFor(gateway, exchange, wanted);
   const relays = exchange.stream || metered.relaysBytes === true;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shippedCatalog } from "../../../src/config/catalog/shipped.ts";
+import { priceOn } from "../../../src/config/dated-prices.ts";
 import { newPlace, type Place, sluice, sluiceJson } from "../fixtures.ts";
 
 const config = `[providers.openai]
@@ -95,7 +96,9 @@ describe("a price list with", () => {
 });
 
 describe("an update", () => {
-  const { input = 0, output = 0 } = shippedCatalog("openai")?.find(({ id }) => id === "gpt-5.4")?.price ?? {};
+  const { input = 0, output = 0 } = priceOn(
+    shippedCatalog("openai")?.find(({ id }) => id === "gpt-5.4")?.price ?? {},
+  );
 
   test("by more than 3 times needs --allow-large", async () => {
     const place = await withData();

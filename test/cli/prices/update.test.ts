@@ -2,13 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shippedCatalog } from "../../../src/config/catalog/shipped.ts";
+import { priceOn } from "../../../src/config/dated-prices.ts";
 import { hasPostgres, sharedPostgres } from "../../support/postgres.ts";
 import { startProvider } from "../../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../../support/sluice.ts";
 import { waitFor } from "../../support/wait.ts";
 
 const model = "gpt-5.4";
-const listed = shippedCatalog("openai")?.find(({ id }) => id === model)?.price ?? {};
+const listed = priceOn(shippedCatalog("openai")?.find(({ id }) => id === model)?.price ?? {});
 const { input = 0, output = 0 } = listed;
 
 function configOf(url: string): string {

@@ -3,8 +3,10 @@ import { problemViews } from "../../../admin/config/config-check.ts";
 import type { ConfigCheckView } from "../../../admin/config/schema.ts";
 import { OperationError } from "../../../admin/context.ts";
 import { plural } from "../../../base/text/plural.ts";
+import { laterPriceNotes } from "../../../catalog/price-notes.ts";
 import { batchPriceNotes } from "../../../config/batch-prices.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
+import type { Settings } from "../../../config/settings.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { lossesOnDisk } from "../../sign-in-losses.ts";
 import { CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -122,9 +124,13 @@ function documentOf({ file, settings, problems, warnings, missingSecrets }: Chec
     file,
     ...(problems.length === 0 ? served : { problems }),
     warnings,
-    notes: settings === null ? [] : batchPriceNotes(settings),
+    notes: settings === null ? [] : notesOn(settings),
     missing_secrets: missingSecrets,
   };
+}
+
+function notesOn(settings: Settings): string[] {
+  return [...laterPriceNotes(settings, Date.now()), ...batchPriceNotes(settings)];
 }
 
 function show(
@@ -144,7 +150,7 @@ function show(
   const models = plural(settings?.models.length ?? 0, "model");
   terminal.print(`${style.good("✓")} ${origin} is valid: ${providers}, ${models}`);
   for (const warning of warnings) terminal.print(`${style.warn("!")} ${warning}`);
-  const notes = settings === null ? [] : batchPriceNotes(settings);
+  const notes = settings === null ? [] : notesOn(settings);
   for (const note of notes) terminal.print(`${style.dim("·")} ${note}`);
 }
 

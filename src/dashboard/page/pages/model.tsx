@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Page } from "../../../admin/formats/shapes.ts";
-import type { DeploymentView, ModelCheckView, ModelView } from "../../../admin/models/schema.ts";
+import type { DeploymentView, ModelCheckView, ModelView, PriceView } from "../../../admin/models/schema.ts";
 import type { UsageView } from "../../../admin/reports/schema.ts";
 import { abilitiesOf } from "../../../base/models/model-uses.ts";
 import { plural } from "../../../base/text/plural.ts";
@@ -76,30 +76,41 @@ const priceColumns: readonly Column<PriceLine>[] = [
   { name: "USD", class: "number", cell: ([, usd]) => usd, note: ([, , unit]) => unit },
 ];
 
-/** The prices of each deployment; one table if they are all the same. */
+function PriceTable({ lines }: { lines: readonly PriceLine[] }) {
+  return <Table rows={lines} columns={priceColumns} keyOf={([name]) => name} unseenHead />;
+}
+
+/** The prices of each deployment, now and later; one table if they are all the same. */
 function Prices({ model }: { model: ModelView }) {
-  const lists = new Map<string, { names: string[]; lines: readonly PriceLine[] }>();
+  const lists = new Map<string, { names: string[]; price: PriceView | null }>();
   for (const { name, price } of model.deployments) {
-    const lines = price === null ? [] : priceLines(price, model.serves);
-    const list = lists.get(JSON.stringify(lines)) ?? { names: [], lines };
+    const list = lists.get(JSON.stringify(price)) ?? { names: [], price };
     list.names.push(name);
-    lists.set(JSON.stringify(lines), list);
+    lists.set(JSON.stringify(price), list);
   }
   return (
     <>
-      {[...lists.values()].map(({ names, lines }) => (
+      {[...lists.values()].flatMap(({ names, price }) => [
         <Card
           key={names[0]}
           title={lists.size === 1 ? "Prices" : `Prices of ${names.join(", ")}`}
           actions={<PriceOrigin model={model} />}
         >
-          {lines.length === 0 ? (
+          {price === null ? (
             <p class="muted pad">No price. Only token-budget keys can use it, unless it is free.</p>
           ) : (
-            <Table rows={lines} columns={priceColumns} keyOf={([name]) => name} unseenHead />
+            <PriceTable lines={priceLines(price, model.serves)} />
           )}
-        </Card>
-      ))}
+        </Card>,
+        ...Object.entries(price?.later ?? {}).map(([day, next]) => (
+          <Card
+            key={`${names[0]} ${day}`}
+            title={lists.size === 1 ? `Prices from ${day}` : `Prices of ${names.join(", ")} from ${day}`}
+          >
+            <PriceTable lines={priceLines(next, model.serves)} />
+          </Card>
+        )),
+      ])}
     </>
   );
 }

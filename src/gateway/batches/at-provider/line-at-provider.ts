@@ -49,7 +49,7 @@ export async function leaveToProvider(held: HeldRequest, sender: LineSender): Pr
   if (credential === undefined || !credentials.includes(credential)) return false;
   const request = await held.prepare(deployment);
   const { hold, remaining } = held;
-  const terms = termsOf(held.configured, deployment);
+  const terms = termsOf(held, deployment);
   await sender.take({ deployment, credential, request, hold, remaining, terms });
   return true;
 }
