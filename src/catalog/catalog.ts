@@ -117,7 +117,7 @@ export class Catalog {
     return priceAt(this.#entries.get(model.id)?.holdPrice ?? null, atMs);
   }
 
-  /** The moment at which the prices in force have begun; 0 if they have always been. */
+  /** The moment at which the prices of this moment have begun; 0 if they have always been. */
   pricesStartedMs(atMs: number): number {
     return this.#priceStarts.findLast((startMs) => startMs <= atMs) ?? 0;
   }

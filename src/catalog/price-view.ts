@@ -27,7 +27,7 @@ export function priceInUsd(price: Price): PriceInUsd {
   };
 }
 
-/** The price in force at a moment, with those that replace it later. */
+/** The price of a moment, with those that replace it later. */
 export function announcedPriceInUsd(price: Price, atMs: number): PriceInUsd {
   const inForce = priceInUsd(priceAt(price, atMs));
   const later = (price.later ?? []).flatMap(({ fromMs, price: next }) =>

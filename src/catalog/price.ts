@@ -17,7 +17,7 @@ export function publishedPrice(model: ModelSettings): Price | null {
   return model.price ?? model.deployments[0]?.price ?? null;
 }
 
-/** The price in force at a moment. */
+/** The price that applies at a moment. */
 export function priceAt(price: Price, atMs: number): Price;
 export function priceAt(price: Price | null, atMs: number): Price | null;
 export function priceAt(price: Price | null, atMs: number): Price | null {
@@ -25,7 +25,7 @@ export function priceAt(price: Price | null, atMs: number): Price | null {
   return price.later.findLast(({ fromMs }) => fromMs <= atMs)?.price ?? price;
 }
 
-/** The price in force at a moment, which no later one replaces. */
+/** The price that applies at a moment, which no later one replaces. */
 export function pinnedPrice(price: Price | null, atMs: number): Price | null {
   const inForce = priceAt(price, atMs);
   if (inForce?.later === undefined) return inForce;

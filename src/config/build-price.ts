@@ -66,7 +66,7 @@ function unitPico(name: UnitName, usd: number): number {
   return wholePico(usd) * (1_000_000 / meteredUnits[name].per);
 }
 
-/** The usual price has those of sound and images among its extras. */
+/** The extras have the usual prices of sound and images. */
 function withoutOtherTokens(price: PriceConfig): PriceConfig {
   const kept = Object.entries(price).filter(([name]) => !otherTokenNames.has(name));
   // Only optional prices were left out.

@@ -46,7 +46,7 @@ class PriceChecks {
         this.#add(at, "leaves requests before that day without a price; the first price has none, remove it");
     } else if (from === undefined) {
       this.#add(at, 'missing; every price but the first needs its day, such as from = "2026-10-31"');
-    } else if (!isDay(from)) this.#add(at, `is ${from}, and the calendar has no such day`);
+    } else if (!isDay(from)) this.#add(at, `is ${from}, which the calendar does not have`);
     else if (from === before) this.#add(at, `is ${from}, as of the price before it; keep one of the two`);
     else if (before !== undefined && from < before)
       this.#add(

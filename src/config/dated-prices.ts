@@ -31,7 +31,7 @@ export function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** The price in force on a day, without its own day. */
+/** The price that applies on a day, without its own day. */
 export function priceOn(prices: PricesConfig, day?: string): PriceConfig;
 export function priceOn(prices: PricesConfig | undefined, day?: string): PriceConfig | undefined;
 export function priceOn(prices: PricesConfig | undefined, day = today()): PriceConfig | undefined {

@@ -14,7 +14,7 @@ const atMs = (time: string) => Date.parse(time);
 const two = '[{ input = 1, output = 2 }, { from = "2026-10-07", input = 3, output = 4, cached_input = 0.1 }]';
 
 describe("a list of prices", () => {
-  test("has the price in force at each moment, the first from ever", () => {
+  test("has the price of each moment, the first from ever", () => {
     const { price } = settingsOf(two).models[0] ?? {};
     const inputAt = (time: string) => priceAt(price ?? null, atMs(time))?.input;
     expect(inputAt("1970-01-01T00:00:00Z")).toBe(1_000_000);
@@ -109,7 +109,7 @@ describe("a price that is refused", () => {
     ],
     [
       '[{ input = 1, output = 2 }, { from = "2026-02-30", input = 1, output = 2 }]',
-      "models[0].price[1].from: is 2026-02-30, and the calendar has no such day",
+      "models[0].price[1].from: is 2026-02-30, which the calendar does not have",
     ],
     [
       "[{ input = 1, output = 2 }, { input = 1, output = 2 }]",

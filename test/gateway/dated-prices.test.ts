@@ -139,7 +139,7 @@ onBothStores(tail, (world) => {
     expect(await beginningAtSlot(() => costOf(embedded, "/v1/embeddings"))).toBe(300);
   });
 
-  test("what only the former price had is rejected by the price in force at the hold", async () => {
+  test("what only the former price had is rejected by the price of the hold", async () => {
     world().provider.script(json(completion));
     const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
     const body = { model: "hearing", messages: [{ role: "user", content: [audio] }] };

@@ -18,7 +18,7 @@ const tokenRates = {
   ),
 };
 
-/** Of sound and images. In a tier or a band, those of the usual price are the default. */
+/** Prices of sound and images. A tier or a band without one has the usual one. */
 const otherTokenRates = {
   audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
   audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),

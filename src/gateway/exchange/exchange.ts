@@ -107,7 +107,7 @@ export class Exchange {
   readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
-  /** The moment that decides its prices: that of its arrival, until it is held. */
+  /** The moment that decides its prices: its arrival, until it is held. */
   pricedAtMs: number;
   key: KeyRecord | null = null;
   /** Whether the client has presented a sign-in's access token, not a key. */
