@@ -23,7 +23,8 @@ function bundled(): { script: string; style: string } {
     const entry = join(import.meta.dir, "page", "main.tsx");
     const flags = ["--minify", "--target=browser", "--production", "--jsx-import-source=preact"];
     const built = Bun.spawnSync([process.execPath, "build", entry, ...flags, "--outdir", folder], {
-      env: { ...process.env, NODE_ENV: "production" },
+      // Options for this program come before the bundler's own: `bun --preload … build` runs a script named build.
+      env: { ...process.env, NODE_ENV: "production", BUN_OPTIONS: "" },
     });
     if (built.exitCode !== 0) throw new Error(built.stderr.toString());
     return {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { bundlePage } from "../../src/dashboard/bundle.ts";
 import {
   change,
   credits,
@@ -241,6 +242,15 @@ describe("the page as it is served", () => {
     const files = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? "");
     const sizes = files.map(async (file) => Bun.gzipSync(await (await get(file)).arrayBuffer()).length);
     expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(120 * 1024);
+  });
+
+  test("is bundled whatever options Bun was started with", () => {
+    process.env["BUN_OPTIONS"] = `--preload ${import.meta.path.replace("page.test", "looks/frozen-clock")}`;
+    try {
+      expect(bundlePage().script.length).toBeGreaterThan(1000);
+    } finally {
+      delete process.env["BUN_OPTIONS"];
+    }
   });
 
   test("stamps only the two themes it knows", async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import pixelmatch from "pixelmatch";
 import type { Page } from "playwright-core";
 import { PNG } from "pngjs";
@@ -11,10 +11,34 @@ const found = join(import.meta.dir, "../../../dist/pictures");
 /** Storing pictures does nothing else. */
 export const isUpdating = process.env["UPDATE_GOLDEN"] === "1";
 
-/** Other systems draw letters in another way. */
-export const hasPictures = process.platform === "linux";
+/** The browser that drew the stored pictures. */
+const artistFile = join(import.meta.dir, "drawn-by.json");
 
-/** The share of pixels that another version of the browser may draw in another way. */
+/** Browsers, their versions and systems differ in how they draw letters. */
+export interface Artist {
+  readonly browser: string;
+  readonly version: string;
+  readonly system: string;
+}
+
+export async function artistAt(browserPath: string): Promise<Artist> {
+  const said = await Bun.$`${browserPath} --version`.nothrow().quiet().text();
+  const version = /\d+(?:\.\d+){3}/.exec(said)?.[0] ?? "of no known version";
+  return { browser: basename(browserPath), version, system: process.platform };
+}
+
+/** Why the stored pictures say nothing about what this browser draws; null if they do. */
+export async function incomparable(artist: Artist): Promise<string | null> {
+  const before: Artist = await Bun.file(artistFile).json();
+  if (Bun.deepEquals(artist, before)) return null;
+  return `they were drawn by ${nameOf(before)}, and this is ${nameOf(artist)}`;
+}
+
+function nameOf({ browser, version, system }: Artist): string {
+  return `${browser} ${version} on ${system}`;
+}
+
+/** The share of pixels that may differ. */
 const tolerance = 0.002;
 
 /** What is another one in each run: ids, secrets, codes and the port. */
@@ -72,10 +96,17 @@ function countOther(picture: PNG, before: PNG): number {
   return count;
 }
 
-/** Stored pictures that nothing looks like any more. An update removes them. */
+export function storedPictures(): readonly string[] {
+  return existsSync(stored) ? readdirSync(stored) : [];
+}
+
+/** Stored pictures that nothing looks like any more. */
 export function unusedPictures(names: ReadonlySet<string>): readonly string[] {
-  const unused = existsSync(stored) ? readdirSync(stored).filter((name) => !names.has(name)) : [];
-  if (!isUpdating) return unused;
-  for (const name of unused) rmSync(join(stored, name));
-  return [];
+  return storedPictures().filter((name) => !names.has(name));
+}
+
+/** The last step of an update. */
+export async function finishUpdate(names: ReadonlySet<string>, artist: Artist): Promise<void> {
+  for (const name of unusedPictures(names)) rmSync(join(stored, name));
+  await Bun.write(artistFile, `${JSON.stringify(artist, null, 2)}\n`);
 }
