@@ -47,14 +47,22 @@ test("a start with a preset admin token still says where the dashboard is", asyn
   expect(sluice.output).not.toContain("a-preset-token-of-mine");
 });
 
-test("the first start of the demo without a terminal puts its keys into the file, and none into the output", async () => {
+test("the first start of the demo without a terminal prints its keys, and leaves the admin token in the file", async () => {
   await using sluice = await Sluice.start();
+  await sluice.told(`the dashboard's token is in ${secretsFile(sluice)}; read it, then delete it`);
+  expect(sluice.output.match(/curl -N .+Bearer slu_\w{36}/g)).toHaveLength(2);
+  expect(sluice.output).not.toContain("slua_");
+  const inFile = readFileSync(secretsFile(sluice), "utf8");
+  expect(inFile).toMatch(/slua_\w{32}/);
+  expect(inFile).not.toContain("slu_");
+  expect(await sluice.cliJson<unknown[]>("keys", "list")).toHaveLength(2);
+});
+
+test("the first start with a provider from the environment keeps its keys out of the output without a terminal", async () => {
+  await using sluice = await Sluice.start({ env: { OPENAI_API_KEY: "sk-proj-0123456789abcdefghij" } });
   await sluice.told(`the first keys are in ${secretsFile(sluice)}; read it, then delete it`);
   expect(sluice.output).not.toMatch(/slua?_\w{30}/);
-  const told = readFileSync(secretsFile(sluice), "utf8");
-  expect(told.match(/curl -N/g)).toHaveLength(2);
-  expect(told).toMatch(/slua_\w{32}/);
-  expect(await sluice.cliJson<unknown[]>("keys", "list")).toHaveLength(2);
+  expect(readFileSync(secretsFile(sluice), "utf8").match(/curl -N .+Bearer slu_\w{36}/g)).toHaveLength(2);
 });
 
 describe("the keys and the token of a trial", () => {
@@ -63,7 +71,7 @@ describe("the keys and the token of a trial", () => {
   afterAll(() => vendor.stop());
   const environment = { OPENAI_API_KEY: "sk-proj-0123456789abcdefghij", OPENAI_BASE_URL: `${vendor.url}/v1` };
   const ofTrial = async (sluice: Sluice) => {
-    const text = await Bun.file(secretsFile(sluice)).text();
+    const text = sluice.output + (await Bun.file(secretsFile(sluice)).text());
     return { keys: text.match(/slu_\w{36}$/gm) ?? [], token: /slua_\w{32}/.exec(text)?.[0] ?? "" };
   };
   const call = async (sluice: Sluice, key: string, model: string, origin: "" | "/token") => {

@@ -33,7 +33,10 @@ export async function startWithKeys(
   const output = { settings, json, terminal };
   if (running.trialEnded && !json) terminal.print(trialEndedText);
   if (firstKeys.issued.length > 0) {
-    showSecrets("first_keys", keysText(firstKeys, reachable(running.url), output), output);
+    const text = keysText(firstKeys, reachable(running.url), output);
+    // The keys of a trial can use only the demo, so anyone may read them.
+    if (settings.isDemo) terminal.print(text);
+    else showSecrets("first_keys", text, output);
   }
   if (!showAdminToken(running, output) && !json) {
     terminal.print(`the dashboard is at ${reachable(running.adminUrl)}/admin`);
