@@ -71,8 +71,8 @@ else
     test("a node that stops for longer than its lease while it settles charges nothing twice", async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       let reads = 0;
-      batches.fault = (_, kind) => {
-        const [batch] = batches.batches;
+      batches.fault = (request, kind) => {
+        const batch = batches.named(request);
         if (kind !== "results" || batch === undefined) return null;
         reads += 1;
         if (reads > 1) return null;
@@ -84,7 +84,6 @@ else
       };
       const { id } = await at(0).create(claudeLines(40));
       await waitFor(() => reads > 0, "a node to read the results");
-      await Bun.sleep(50);
       // Any of them may be the one that reads.
       for (const index of [0, 2]) process.kill(nodes.at(index).pid, "SIGSTOP");
       resolve();

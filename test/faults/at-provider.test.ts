@@ -76,7 +76,7 @@ test(`lines are charged exactly once over ${kills} kills at any point (SEED=${se
     kill = null;
     if (at === "create" && !isBefore) batches.create(request);
     trigger();
-    const [batch] = batches.batches;
+    const batch = batches.named(request);
     if (at !== "results" || batch === undefined) return isBefore || at === "create" ? hangUp() : null;
     return cutAfter(batches.results(batch), Math.floor(random.next() * 5000), [{ stall: true }]);
   };
@@ -131,8 +131,8 @@ test("what a restored backup held for lines at a provider is released by a cance
   const ended = await client().untilEnded(id);
   expect(ended).toMatchObject({ status: "cancelled", request_counts: { completed: 0, failed: 5 } });
   expect((await sluice.cliJson<{ reserved: number }>("keys", "show", key.id)).reserved).toBe(0);
-  expect(batches.batches.map(({ cancelledAtMs }) => cancelledAtMs)).toEqual([null]);
-}, 60_000);
+  expect(batches.batches.filter(({ cancelledAtMs }) => cancelledAtMs !== null)).toEqual([]);
+});
 
 test("a store is copied although lines are at a provider, and they are settled there", async () => {
   batches.takesMs = 600_000;
@@ -150,4 +150,4 @@ test("a store is copied although lines are at a provider, and they are settled t
   for (const batch of batches.batches) batch.endsAtMs = Date.now();
   await expectExact([id], 5);
   expect(batches.linesSent).toHaveLength(5);
-}, 60_000);
+});

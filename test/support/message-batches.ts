@@ -45,12 +45,17 @@ export class MessageBatches {
       const data = this.batches.toReversed().map(shown);
       return json({ data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
     }
-    const batch = this.batches.find((each) => each.id === id);
+    const batch = this.named(request);
     if (batch === undefined) return anthropicError(404, "not_found_error", "no such batch");
     if (at === "cancel") batch.cancelledAtMs ??= Date.now();
     if (at === "cancel") batch.endsAtMs = Math.min(batch.endsAtMs, Date.now() + 50);
     return at === "results" ? this.results(batch) : json(shown(batch));
   };
+
+  /** The batch that a request names in its path. A busy gateway sends lines in several. */
+  named({ path: asked }: Pick<SeenRequest, "path">): SentBatch | undefined {
+    return this.batches.find(({ id }) => asked.startsWith(`${path}/${id}/`) || asked === `${path}/${id}`);
+  }
 
   create({ body, headers }: Pick<SeenRequest, "body" | "headers">): SentBatch {
     const createdAtMs = Date.now();
