@@ -73,7 +73,7 @@ const limited = { severity: "warning", next: showSubject } as const;
 const kinds = {
   store_unavailable: {
     severity: "critical",
-    next: () => "sluice store check",
+    next: () => "sluice doctor",
     about: "A gateway is not accepting requests: it cannot write to its store.",
     resolvedText: ({ subject }) => `Gateway ${subject.label} can write to its store again.`,
   },

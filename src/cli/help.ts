@@ -116,7 +116,7 @@ export function newOperationCommand(name: string, summary: string): SluiceComman
   return withGateway(newDataCommand(name, summary));
 }
 
-export function withGateway(command: SluiceCommand): SluiceCommand {
+function withGateway(command: SluiceCommand): SluiceCommand {
   const description = "a gateway elsewhere, called with SLUICE_TOKEN or a remembered token";
   return command.addOption(sharedOption("--gateway <url|name>", description));
 }

@@ -54,6 +54,7 @@ const onlyOperations: Readonly<Record<string, string>> = {
   "POST /playground/keys": "is for a page, which has no key's secret; a command can create a key",
   "GET /tail": ofTheProcess,
   "GET /setup": ofTheProcess,
+  "GET /providers/check": "is one of the checks of `doctor`",
   "GET /routes": nothingToDo,
   "GET /models/brief": "is what `GET /models` says, shortened for a page",
   "GET /openapi.json": nothingToDo,

@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fixture } from "../support/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
+import { Sluice } from "../support/sluice.ts";
 import { newPlace, type Place, sluice } from "./fixtures.ts";
 
 interface Report {
@@ -146,4 +148,55 @@ test("a clock that is far off the provider's is a problem", async () => {
   expect(problemsOf(report)).toEqual([
     ["clock", expect.stringMatching(/^the clock is 60\d \S+ ahead of 127\.0\.0\.1:/), expect.any(String)],
   ]);
+});
+
+describe("beside a running gateway", () => {
+  const list = () => Response.json({ object: "list", data: [{ id: "gpt-test", object: "model" }] });
+  const answer = (request: Request) =>
+    request.method === "GET" ? list() : new Response(fixture("responses/text.json"));
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+  afterAll(() => server.stop(true));
+  const secret = { TEST_OPENAI_KEY: "sk-upstream-openai-canary" };
+  const config = `
+[providers.openai]
+kind = "openai"
+base_url = "http://127.0.0.1:${server.port}/v1"
+api_key = "env:TEST_OPENAI_KEY"
+[[models]]
+id = "gpt-test"
+provider = "openai"
+free = true
+`;
+
+  test("doctor and models check report what the gateway has, not what the shell lacks", async () => {
+    await using gateway = await Sluice.start({ config, env: secret });
+    // A shell without the provider's secret.
+    const shell = { folder: gateway.folder, env: { SLUICE_DATA: join(gateway.folder, "data") } };
+    const report = await doctor(shell);
+    expect(problemsOf(report)).toEqual([]);
+    expect(report.checks.filter(({ check }) => check === "provider")).toMatchObject([{ state: "ok" }]);
+    expect(report.config.toml).toContain('base_url = "');
+    const checked = await sluice(shell, "models", "check", "--json");
+    expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([0, [{ provider: "openai", ok: true }]]);
+  });
+
+  test("a provider that the gateway skips is a failure of both, although the shell has its secret", async () => {
+    const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "d"\nprovider = "demo"\nfree = true\n';
+    await using gateway = await Sluice.start({
+      config: demo + config,
+      env: { TEST_OPENAI_KEY: "" },
+    });
+    const shell = { folder: gateway.folder, env: { ...secret, SLUICE_DATA: join(gateway.folder, "data") } };
+    const report = await doctor(shell);
+    const skipped = "openai is skipped: TEST_OPENAI_KEY is not set";
+    expect(problemsOf(report)).toEqual([
+      ["provider", expect.stringContaining(skipped), "set it where the gateway runs"],
+    ]);
+    expect(report.code).toBe(1);
+    const checked = await sluice(shell, "models", "check");
+    expect([checked.code, checked.stdout]).toEqual([
+      1,
+      expect.stringContaining("TEST_OPENAI_KEY is not set"),
+    ]);
+  });
 });

@@ -16,6 +16,7 @@ import type {
 } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import { type CollectedResponse, collectResponse } from "../../wire/collect.ts";
+import { skippedProviders } from "./check-provider-keys.ts";
 import type { ModelCheckView } from "./schema.ts";
 import { unreachableText } from "./unreachable.ts";
 
@@ -31,7 +32,13 @@ const maxMessageLength = 200;
  */
 export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ModelCheckView[]> {
   const targets = model === undefined ? firstDeployments(settings) : deploymentsOf(model, settings);
-  return (await Promise.all(targets.map(check))).flat();
+  const checks = (await Promise.all(targets.map(check))).flat();
+  return model === undefined ? [...checks, ...skippedProviders(settings).map(skippedView)] : checks;
+}
+
+function skippedView({ provider, reason }: { provider: string; reason: string }): ModelCheckView {
+  const uncalled = { dialect: null, upstream_model: null, key: null, status: null, took_ms: 0 };
+  return { provider, usable: false, ...uncalled, ok: false, problem: `skipped: ${reason}` };
 }
 
 interface Target {
@@ -65,6 +72,7 @@ async function check({ settings, deployment }: Target): Promise<ModelCheckView[]
   const [dialect] = deployment?.dialects ?? settings.dialects;
   const target = {
     provider: settings.name,
+    usable: true,
     dialect: dialect ?? null,
     upstream_model: deployment === null ? null : shownModel(deployment.upstreamModel),
   };

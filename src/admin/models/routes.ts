@@ -3,10 +3,11 @@ import type { ModelSettings, Settings } from "../../config/settings.ts";
 import { notFound } from "../formats/admin-error.ts";
 import { listOf, oneOf, pageOf, text } from "../formats/shapes.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
+import { checkProviderKeys } from "./check-provider-keys.ts";
 import { checkProviders } from "./check-providers.ts";
 import { modelBriefs } from "./model-briefs.ts";
 import { modelViews } from "./model-views.ts";
-import { modelBriefView, modelCheckBody, modelCheckView, modelView } from "./schema.ts";
+import { modelBriefView, modelCheckBody, modelCheckView, modelView, providerKeyCheckView } from "./schema.ts";
 
 const modelQuery = Type.Object({
   id: Type.Optional(text("Only the model with this id.")),
@@ -32,6 +33,12 @@ export const modelRoutes: readonly AdminRoute[] = [
     "List models briefly, for choosing one",
     { answers: listOf(modelBriefView) },
     ({ deps }) => ({ data: modelBriefs(deps) }),
+  ),
+  get(
+    "/providers/check",
+    "Test each provider's key with the provider's list of models, which costs nothing",
+    { role: "admin", answers: listOf(providerKeyCheckView) },
+    async ({ deps }) => ({ data: await checkProviderKeys(deps.settings()) }),
   ),
   post(
     "/models/check",

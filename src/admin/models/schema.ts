@@ -149,8 +149,18 @@ export type ModelBriefView = Static<typeof modelBriefView>;
 
 export const modelCheckBody = body({ model: Type.Optional(text("Check every deployment of this model.")) });
 
+export const providerKeyCheckView = Type.Object({
+  provider: Type.String(),
+  base_url: nullable(text("Null for a provider that is skipped.")),
+  state: oneOf(["ok", "unchecked", "failed", "skipped"]),
+  text: text("What was found."),
+  fix: nullable(text("What to do about it.")),
+});
+export type ProviderKeyCheckView = Static<typeof providerKeyCheckView>;
+
 export const modelCheckView = Type.Object({
   provider: Type.String(),
+  usable: flag("False for a provider that is skipped, because a secret of its is missing."),
   dialect: nullable(Type.String()),
   upstream_model: nullable(Type.String()),
   key: nullable(

@@ -1,6 +1,5 @@
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { plural } from "../../base/text/plural.ts";
-import type { ProviderSettings } from "../../vendors/provider.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const timeoutMs = 3000;
@@ -10,8 +9,8 @@ const explainableMs = 30_000;
 const rejectedMs = 5 * 60_000;
 
 /** Compares this machine's clock with the `date` header of the first provider that sends one. */
-export async function checkClock(providers: readonly ProviderSettings[]): Promise<readonly Finding[]> {
-  const dates = providers.filter(({ baseUrl }) => baseUrl !== "").map(({ baseUrl }) => clockAt(baseUrl));
+export async function checkClock(addresses: readonly string[]): Promise<readonly Finding[]> {
+  const dates = addresses.filter((address) => address !== "").map(clockAt);
   const found = (await Promise.all(dates)).find((offset) => offset !== null);
   return found === undefined || found === null ? [] : [judge(found)];
 }

@@ -1,20 +1,20 @@
 import { cpus, release, totalmem } from "node:os";
 import { version } from "../../../package.json";
-import { configTextDocument, runningConfigOf } from "../../admin/config/config-text.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { checkConfig } from "../check-config.ts";
 import { dataFolder } from "../data-place.ts";
 import type { DataOptions } from "../help.ts";
+import type { OperationClient } from "../operations/client.ts";
+import { runningGateway } from "../operations/with-operations.ts";
 import { configFileOf } from "../serve/files-for-commands.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { checkClock } from "./check-clock.ts";
-import { configFindings } from "./check-config.ts";
 import { checkData } from "./check-database.ts";
 import { checkFolder } from "./check-folder.ts";
 import { checkGateway } from "./check-gateway.ts";
-import { checkProviderKeys } from "./check-providers.ts";
 import { type Finding, messageOf, problem } from "./finding.ts";
+import { type JudgedConfig, judgeHere, judgeRunning } from "./judged-config.ts";
 
 export interface Examination {
   readonly machine: ReturnType<typeof describeMachine>;
@@ -41,17 +41,35 @@ export async function examine(terminal: Terminal, options: DataOptions): Promise
     return { machine, dataFolder: null, configFile: null, toml: null, findings: [problem("folder", text)] };
   }
   const checked = checkConfig({ file: options.config ?? configFileOf(dir), env, cwd });
-  const { settings, file } = checked;
-  const providers = [...(settings?.providers.values() ?? [])];
-  const remote = [checkGateway(dir), checkProviderKeys(providers), checkClock(providers)];
-  const [gateway = [], keys = [], clock = []] = await Promise.all(remote);
+  const { file } = checked;
+  const [gateway, config] = await Promise.all([checkGateway(dir), judge(terminal, options, checked)]);
+  const clock = await checkClock(config.addresses);
   const data = await checkData(terminal, { ...options, ...(file === null ? {} : { config: file }) }, dir);
-  const findings = [...configFindings(checked), ...checkFolder(dir), ...clock, ...data, ...gateway, ...keys];
-  return { machine, dataFolder: dir, configFile: file, toml: writtenToml(checked), findings };
+  const findings = [...checkFolder(dir), ...clock, ...data, ...gateway, ...config.findings];
+  return { machine, dataFolder: dir, configFile: file, toml: config.toml, findings };
 }
 
-function writtenToml({ settings }: CheckedConfig): string | null {
-  return settings === null ? null : configTextDocument(runningConfigOf(settings)).toml.trimEnd();
+/** A file that is named is judged from here. Otherwise the gateway that runs judges its own. */
+async function judge(
+  terminal: Terminal,
+  options: DataOptions,
+  checked: CheckedConfig,
+): Promise<JudgedConfig> {
+  const client = options.config === undefined ? await gatewayHere(terminal, options) : null;
+  if (client === null) return judgeHere(checked);
+  try {
+    return await judgeRunning(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Null also if it cannot be reached: another check says so. */
+function gatewayHere(terminal: Terminal, options: DataOptions): Promise<OperationClient | null> {
+  return runningGateway(terminal, options).catch((error: unknown) => {
+    if (error instanceof CommandError) return null;
+    throw error;
+  });
 }
 
 function describeMachine() {

@@ -4,31 +4,43 @@ import { plural } from "../../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import { remoteGateway } from "../../gateways/remote.ts";
-import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv, withGateway } from "../../help.ts";
+import {
+  type ConfigOptions,
+  type CsvOption,
+  type DataOptions,
+  newOperationCommand,
+  withCsv,
+} from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import type { OperationClient } from "../../operations/client.ts";
+import { runningGateway } from "../../operations/with-operations.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { CommandError, CommandFailed, span, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
-  return withCsv(
-    withGateway(newConfigCommand("check", "Send one small request to each provider, or for one model")),
-  )
+  return withCsv(newOperationCommand("check", "Send one small request to each provider, or for one model"))
     .argument("[model]", "test every deployment of this model instead")
     .examples(
       ["sluice models check", "exit status 1 when any provider fails"],
       ["sluice models check house-model", "each of its deployments"],
     )
-    .addHelpText("after", "\nA provider with several keys is checked with each of them.")
-    .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
-      const elsewhere = remoteGateway(terminal, options);
-      const checks = await (elsewhere === null
+    .addHelpText(
+      "after",
+      "\nA running gateway checks its own providers, with its own secrets; --config checks that file from here.\nA provider with several keys is checked with each of them.",
+    )
+    .action(async (id: string | undefined, options: DataOptions & CsvOption) => {
+      const gateway =
+        options.config === undefined
+          ? await runningGateway(terminal, options)
+          : remoteGateway(terminal, options);
+      const checks = await (gateway === null
         ? checkedHere(id, options, terminal)
-        : withProgress("calling the providers", checkedBy(elsewhere, id), terminal));
+        : withProgress("calling the providers", checkedBy(gateway, id), terminal));
       printList({ rows: checks, columns: columnsOf(terminal), nothing: "No providers." }, options, terminal);
-      // In a check of all providers, one that could not be called (it only embeds, say) does not fail the command. A named model does.
-      const isFailure = (check: ModelCheckView) => !check.ok && (id !== undefined || wasCalled(check));
+      // In a check of all providers, one that is not called because no LLM uses it does not fail the command. A named model does.
+      const isFailure = (check: ModelCheckView) =>
+        !check.ok && (id !== undefined || wasCalled(check) || !check.usable);
       if (checks.some(isFailure)) throw new CommandFailed();
     });
 }
@@ -67,7 +79,8 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ModelCheckView>[] {
     {
       name: "ok",
       title: "",
-      cell: (check) => (check.ok ? style.good("✓") : wasCalled(check) ? style.bad("✗") : none),
+      cell: (check) =>
+        check.ok ? style.good("✓") : wasCalled(check) || !check.usable ? style.bad("✗") : none,
     },
     {
       name: "provider",
