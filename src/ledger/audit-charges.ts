@@ -1,7 +1,14 @@
 import { msPerDay } from "../base/clock.ts";
 import { nextPeriodStart, periodStart, periodStarts } from "../base/money/period.ts";
 import { costNano, type Rates, readRates, tokensOf } from "../base/money/rates.ts";
-import type { AccountRecord, AuditedEntry, BudgetPeriod, LedgerFault, Store } from "../store/store.ts";
+import type {
+  AccountRecord,
+  AuditedEntry,
+  BudgetPeriod,
+  LedgerFault,
+  ListedEntry,
+  Store,
+} from "../store/store.ts";
 
 const entriesPerChunk = 2_000;
 const periodToleranceMs = 7 * msPerDay;
@@ -15,9 +22,13 @@ export interface ChargeAudit {
 
 /**
  * Recomputes every charge from its rates and quantities, and compares it with the amount charged and with the usage
- * record. `isDeep` also compares the times of a request.
+ * record. `isDeep` also compares the times of a request. `alsoCheck` gets the same entries.
  */
-export async function auditCharges(store: Store, isDeep: boolean): Promise<ChargeAudit> {
+export async function auditCharges(
+  store: Store,
+  isDeep: boolean,
+  alsoCheck: (entry: ListedEntry) => void = () => {},
+): Promise<ChargeAudit> {
   const { accounts } = await store.load();
   const past = Map.groupBy(await store.listPastPeriods(), ({ accountId }) => accountId);
   const audited = accounts.map((account): [string, AuditedAccount] => {
@@ -28,7 +39,10 @@ export async function auditCharges(store: Store, isDeep: boolean): Promise<Charg
   let entries = 0;
   for (let afterId = 0; ; ) {
     const chunk = await store.listEntries({ afterId, limit: entriesPerChunk });
-    for (const entry of chunk) checker.add(entry);
+    for (const entry of chunk) {
+      checker.add(entry);
+      alsoCheck(entry);
+    }
     entries += chunk.length;
     const last = chunk.at(-1);
     if (last === undefined) return { entries, faults: checker.finish() };

@@ -1,4 +1,5 @@
 import type { LedgerFault, Snapshot, Store } from "../store/store.ts";
+import { ChainAudit, readChain } from "./audit-chain.ts";
 import { auditCharges } from "./audit-charges.ts";
 
 export interface Difference extends Pick<LedgerFault, "keyId" | "where" | "field"> {
@@ -17,7 +18,7 @@ export interface AuditOptions {
   readonly deep?: boolean;
 }
 
-/** Recomputes every charge from its rates, and every total and report sum from the entries alone. Reports the differences. */
+/** Recomputes every charge from its rates, every total and report sum from the entries alone, and the chain. Reports the differences. */
 export async function audit(store: Store, { deep = false }: AuditOptions = {}): Promise<AuditReport> {
   const recomputed = await store.recomputeTotals();
   const totals = recomputed.flatMap(({ keyId, where, kept, recomputed }) =>
@@ -31,8 +32,9 @@ export async function audit(store: Store, { deep = false }: AuditOptions = {}): 
         recomputed: recomputed[field] ?? 0n,
       })),
   );
-  const { entries, faults } = await auditCharges(store, deep);
-  const all: readonly LedgerFault[] = [...totals, ...faults, ...(await store.auditSums())];
+  const chain = new ChainAudit(await readChain(store));
+  const { entries, faults } = await auditCharges(store, deep, (entry) => chain.add(entry));
+  const all: readonly LedgerFault[] = [...totals, ...faults, ...chain.finish(), ...(await store.auditSums())];
   const differences = all.map((fault) => {
     return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
   });

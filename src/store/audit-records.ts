@@ -1,4 +1,7 @@
-/** Findings of a ledger audit. */
+import type { AnchoredEntry } from "../base/money/anchor.ts";
+import type { Entry } from "./records.ts";
+
+/** What a ledger audit reads and finds. */
 
 /** Totals by name. Bigints, because lifetime totals may exceed a double. */
 export type ExactTotals = Readonly<Record<string, bigint>>;
@@ -20,3 +23,16 @@ export interface RecomputedTotals {
   readonly kept: ExactTotals;
   readonly recomputed: ExactTotals;
 }
+
+/** An entry with the fields of its usage record that must agree with it. Null without such a record. */
+export interface AuditedEntry extends Entry {
+  /** Decided its periods; null in entries that no period counts. */
+  readonly countedAtMs: number | null;
+  readonly ratesId: number | null;
+  readonly costNano: number | null;
+  readonly startedAtMs: number | null;
+  readonly totalMs: number | null;
+}
+
+/** An entry with its place in the chain. */
+export interface ListedEntry extends AuditedEntry, Pick<AnchoredEntry, "hash" | "chained"> {}

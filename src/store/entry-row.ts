@@ -1,6 +1,7 @@
+import type { ChainedRow } from "../base/money/chain.ts";
 import type { FeedEntry } from "./feed-records.ts";
 import type { Entry } from "./records.ts";
-import type { AuditedEntry } from "./store.ts";
+import type { ListedEntry } from "./store.ts";
 import { quantitiesOf } from "./written-rows.ts";
 
 /** An entry as a database returns it. */
@@ -27,12 +28,54 @@ export function entryOf(row: EntryRow): Entry {
   return { ...entry, quantities: entry.rates === null ? null : quantitiesOf(quantities, usage) };
 }
 
-/** An entry row with the additional fields of an audit. */
-export type AuditedRow = EntryRow & Omit<AuditedEntry, keyof Entry>;
+/** An entry row with the additional fields of an audit and of the chain. */
+export type ListedRow = EntryRow &
+  Omit<ListedEntry, keyof Entry | "chained"> &
+  Pick<ChainedRow, (typeof onlyChained)[number]>;
 
-export function auditedEntryOf(row: AuditedRow): AuditedEntry {
-  const { countedAtMs, ratesId, costNano, startedAtMs, totalMs } = row;
-  return { ...entryOf(row), countedAtMs, ratesId, costNano, startedAtMs, totalMs };
+export function listedEntryOf(row: ListedRow): ListedEntry {
+  const { cache_savings_nano, labels, route, upstream_model, stream, status, ...listed } = row;
+  const { reasoning_tokens, first_byte_ms, attempts, ...entry } = listed;
+  const { countedAtMs, ratesId, costNano, startedAtMs, totalMs, hash } = entry;
+  const chained = chainedRowOf(row);
+  return { ...entryOf(entry), countedAtMs, ratesId, costNano, startedAtMs, totalMs, hash, chained };
+}
+
+function chainedRowOf(row: ListedRow): ChainedRow {
+  return {
+    kind: row.kind,
+    amount: row.amount,
+    at_ms: row.atMs,
+    period_start_ms: row.periodStartMs,
+    counted_at_ms: row.countedAtMs,
+    exchange_id: row.exchangeId,
+    basis: row.basis,
+    outcome: row.outcome,
+    reference: row.reference,
+    note: row.note,
+    rates_id: row.ratesId,
+    quantities: row.quantities,
+    list_cost_nano: row.listCostNano,
+    cache_savings_nano: row.cache_savings_nano,
+    labels: row.labels,
+    recorded_at_ms: row.startedAtMs,
+    route: row.route,
+    model: row.model,
+    asked_model: row.requestedModel,
+    provider: row.provider,
+    upstream_model: row.upstream_model,
+    stream: row.stream === null ? null : Number(row.stream),
+    status: row.status,
+    input_tokens: row.inputTokens,
+    cached_input_tokens: row.cachedInputTokens,
+    cache_write_tokens: row.cacheWriteTokens,
+    output_tokens: row.outputTokens,
+    reasoning_tokens: row.reasoning_tokens,
+    cost_nano: row.costNano,
+    first_byte_ms: row.first_byte_ms,
+    total_ms: row.totalMs,
+    attempts: row.attempts,
+  };
 }
 
 /** An entry row with the additional fields of the feed. */
@@ -57,9 +100,21 @@ const entryTables = "entries LEFT JOIN keys ON keys.no = entries.key_no";
 /** For `entryOf`. */
 export const selectEntries = `SELECT ${entryColumns} FROM ${entryTables}`;
 
-/** For `auditedEntryOf`. */
-export const selectAudited = `
-SELECT ${entryColumns}, entries.counted_at_ms::float8 AS "countedAtMs", entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
+/** Columns that an entry's hash covers and no other field has. */
+const onlyChained = [
+  ...(["cache_savings_nano", "labels", "route", "upstream_model", "stream", "status"] as const),
+  ...(["reasoning_tokens", "first_byte_ms", "attempts"] as const),
+] as const;
+
+const textColumns: ReadonlySet<string> = new Set(["labels", "route", "upstream_model", "stream"]);
+
+const chainedColumns = onlyChained
+  .map((name) => `entries.${name}${textColumns.has(name) ? "" : "::float8"} AS ${name}`)
+  .join(", ");
+
+/** For `listedEntryOf`. */
+export const selectListed = `
+SELECT ${entryColumns}, entries.hash, ${chainedColumns}, entries.counted_at_ms::float8 AS "countedAtMs", entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
   entries.recorded_at_ms::float8 AS "startedAtMs", entries.total_ms::float8 AS "totalMs"
 FROM ${entryTables}`;
 

@@ -1,6 +1,5 @@
 import type { Work } from "./query.ts";
 import type { AccountRecord, CapLimit, Entry } from "./records.ts";
-import type { OperatorEntry } from "./store.ts";
 import type { WrittenRow } from "./tables/rows.ts";
 
 /** The owner of caps by its number, and its account. */
@@ -19,6 +18,22 @@ export interface NewCapValue {
   /** JSON, as `base/money/later-use.ts` reads it; null for nothing. */
   readonly later: string | null;
   readonly held: number;
+}
+
+/** An entry that is not the charge of a request. */
+export interface PlainEntry {
+  readonly kind: "topup" | "adjustment" | "overrun";
+  readonly amount: number;
+  readonly atMs: number;
+  readonly reference: string | null;
+  readonly note: string | null;
+}
+
+/** An entry with its number and its hash, to be inserted in the same transaction. */
+export interface ChainedEntry<Kind = PlainEntry["kind"]> extends PlainEntry {
+  readonly kind: PlainEntry["kind"] & Kind;
+  readonly id: number;
+  readonly hash: string;
 }
 
 /** Statements about keys and accounts that differ between databases. They run inside the caller's transaction. */
@@ -52,11 +67,12 @@ export interface OwnStatements {
   /** Notes the newest row of `exchange_endings` that was deleted. */
   pruned(throughId: number): Work<void>;
   entryByReference(accountNo: number, reference: string): Work<Entry | null>;
-  /** Also adds the entry to the account's totals. Returns its id. `keyNo` is 0 for entries of the account alone. */
+  /** Must be used in the same transaction, after the account was locked. */
+  nextEntryId(): Work<number>;
+  /** Also adds the entry to the account's totals. `keyNo` is 0 for entries of the account alone. */
   insertEntry(
-    kind: "topup" | "adjustment",
-    entry: OperatorEntry,
+    entry: ChainedEntry<"topup" | "adjustment">,
     numbers: { readonly accountNo: number; readonly keyNo: number },
     revision: number,
-  ): Work<number>;
+  ): Work<void>;
 }

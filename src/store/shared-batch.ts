@@ -28,6 +28,8 @@ export interface LockedAccount
   readonly purchasedDigits: string;
   readonly usedDigits: string;
   readonly held: number;
+  /** The hash of its newest entry; null before its first that has one. */
+  readonly chainHash: string | null;
 }
 
 /** A key whose sums and caps are locked. Its own record is only read: a change of it takes effect with the next batch. */
@@ -102,6 +104,8 @@ export interface LockedRows {
   readonly holds: readonly LockedHold[];
   /** By id. Only for ends whose holds are gone, like the next field. */
   readonly entries: readonly EarlierEntry[];
+  /** Numbers for new entries, one for each charge. */
+  readonly entryIds: readonly number[];
   /** Exchanges whose Idempotency-Key another exchange has claimed since. */
   readonly superseded: readonly string[];
 }

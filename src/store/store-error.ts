@@ -10,7 +10,16 @@ export class StoreError extends Error {
 }
 
 export type StoreErrorReason =
-  | ("unknown_key" | "unknown_account" | "unknown_cap" | "label_taken" | "changed" | "closed" | "wrong_mode")
+  | (
+      | "unknown_key"
+      | "unchained"
+      | "unknown_account"
+      | "unknown_cap"
+      | "label_taken"
+      | "changed"
+      | "closed"
+      | "wrong_mode"
+    )
   | ("revoked" | "invalid_amount" | "too_many_groups" | "reference_conflict" | "file_exists")
   | ("newer_schema" | "other_schema" | "corrupt" | "not_a_database" | "invalid_url" | "unreachable")
   | ("unsafe_server" | "schema_missing" | "not_empty" | "copy_differs" | "moved" | "unmade_charges")

@@ -1,8 +1,9 @@
 import type { AdminRecords } from "./admin-records.ts";
 import type { AlertRecords } from "./alert-records.ts";
-import type { LedgerFault, RecomputedTotals } from "./audit-records.ts";
+import type { LedgerFault, ListedEntry, RecomputedTotals } from "./audit-records.ts";
 import type { BackgroundRecords } from "./background-records.ts";
 import type { BatchRecords } from "./batch-records.ts";
+import type { ChainRecords } from "./chain-records.ts";
 import type { CountedCharge } from "./counted-charges.ts";
 import type { FeedRecords } from "./feed-records.ts";
 import type { FileRecords } from "./file-records.ts";
@@ -49,6 +50,7 @@ export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
 export type * from "./audit-records.ts";
 export type * from "./batch-records.ts";
+export type * from "./chain-records.ts";
 export type { CountedCharge } from "./counted-charges.ts";
 export type * from "./feed-records.ts";
 export type * from "./file-records.ts";
@@ -180,7 +182,8 @@ export interface Store extends ValueCapStore {
 
   readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export or an audit. */
-  listEntries(query: EntryQuery): Promise<readonly AuditedEntry[]>;
+  listEntries(query: EntryQuery): Promise<readonly ListedEntry[]>;
+  readonly chain: ChainRecords;
   /** Report totals that differ from the entries, and other inconsistencies of this database. */
   auditSums(): Promise<readonly LedgerFault[]>;
   /** The totals of every account, key and cap, as stored and as recomputed from the entries, in one consistent read. */
@@ -321,16 +324,6 @@ export interface EntryQuery {
   /** The time range; `untilMs` is exclusive. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-}
-
-/** An entry with the fields of its usage record that must agree with it. Null without such a record. */
-export interface AuditedEntry extends Entry {
-  /** Decided its periods; null in entries that no period counts. */
-  readonly countedAtMs: number | null;
-  readonly ratesId: number | null;
-  readonly costNano: number | null;
-  readonly startedAtMs: number | null;
-  readonly totalMs: number | null;
 }
 
 /** The rows that were returned to the present. */

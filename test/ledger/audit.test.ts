@@ -37,6 +37,7 @@ test("an audit reports totals and sums that differ, and figures above 2^53 by th
     load: async () => ({ accounts: [] }),
     listPastPeriods: async () => [],
     listEntries: async () => [],
+    chain: { heads: async () => [], anchors: async () => [], isMixed: async () => false },
     auditSums: async () => [{ ...at, where: "day 1", field: "requests", kept: 1, recomputed: 2 }],
   } as unknown as Store;
   expect(await audit(store)).toEqual({

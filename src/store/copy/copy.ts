@@ -28,6 +28,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   past_periods: ["account_no", "period"],
   rates: ["id"],
   entries: ["id"],
+  anchors: ["no"],
   exchange_endings: ["id"],
   responses: ["key_no", "route", "idempotency_key"],
   response_parts: ["recording_id", "sequence"],

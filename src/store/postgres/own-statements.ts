@@ -68,11 +68,19 @@ export const postgresStatements: OwnStatements = {
     return row === undefined ? null : entryOf(row);
   },
 
-  *insertEntry(kind, { amountNano, atMs, reference, note }, { accountNo, keyNo }, revision) {
-    const values = [accountNo, keyNo, kind, amountNano, atMs, reference, note, revision];
-    const [entry] = yield* query<{ id: number }>(insertEntry, values);
-    assert(entry !== undefined, "a new entry has an id");
-    return entry.id;
+  /** The lock shows readers that this id is still being written (see settled-ids.ts). */
+  *nextEntryId() {
+    yield* query("LOCK TABLE ONLY entries IN ROW EXCLUSIVE MODE");
+    const [next] = yield* query<{ id: number }>("SELECT nextval('entries_id_seq')::float8 AS id");
+    assert(next !== undefined, "a sequence has a next number");
+    return next.id;
+  },
+
+  *insertEntry({ id, hash, kind, amount, atMs, reference, note }, { accountNo, keyNo }, revision) {
+    yield* query(insertEntry, [
+      ...[accountNo, keyNo, kind, amount, atMs, reference, note, revision],
+      ...[id, hash],
+    ]);
   },
 };
 
@@ -118,8 +126,8 @@ WHERE caps.account_no = ANY ($1::int8[]) OR caps.key_no = ANY ($2::int8[])`;
 
 const insertEntry = `
 WITH entry AS (
-  INSERT INTO entries (month, account_no, key_no, kind, amount, at_ms, reference, note, revision)
-  VALUES (sluice_month($5::int8), $1::int, $2::int, $3, $4::int8, $5::int8, $6, $7, $8::int8)
+  INSERT INTO entries (month, account_no, key_no, kind, amount, at_ms, reference, note, revision, id, hash)
+  VALUES (sluice_month($5::int8), $1::int, $2::int, $3, $4::int8, $5::int8, $6, $7, $8::int8, $9::int8, $10)
   RETURNING id, month, account_no, reference, amount
 ), account AS (
   UPDATE accounts SET posted = accounts.posted + entry.amount, purchased = accounts.purchased + entry.amount FROM entry

@@ -9,6 +9,7 @@ import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
 import { storedBatches } from "../tables/batch-table.ts";
+import { storedChain } from "../tables/chain-table.ts";
 import {
   findFeedEntry,
   findPlaceBefore,
@@ -24,7 +25,7 @@ import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
-import { listNodeStates, listNodes } from "./node/list-nodes.ts";
+import { areNodesMixed, listNodeStates, listNodes } from "./node/list-nodes.ts";
 import { parkHolds, postgresStatements, storeCreation } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
@@ -75,6 +76,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     fold: async () => {},
     compareCosts: (query, prices) => compareByPages(read, query, prices),
   };
+  const listSettled = settledPages(database, listEntries);
   const listSettledFeed = settledPages(database, listFeedEntries);
   const common = queriedStore(
     database,
@@ -129,7 +131,12 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       return common.pruneRequestLog(pruning);
     },
 
-    listEntries: settledPages(database, listEntries),
+    listEntries: listSettled,
+    chain: storedChain(database, {
+      reading: database,
+      listEntries: listSettled,
+      isMixed: () => areNodesMixed(read),
+    }),
     auditSums: () => readTogether(auditSums, auditDeadlineMs),
     recomputeTotals: () => readTogether(recomputeTotals, auditDeadlineMs),
 

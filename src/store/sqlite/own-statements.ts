@@ -65,16 +65,20 @@ export const sqliteStatements: OwnStatements = {
     return row === undefined ? null : entryOf(row);
   },
 
-  *insertEntry(kind, { amountNano, atMs, reference, note }, { accountNo, keyNo }, revision) {
-    const [entry] = yield* query<{ id: number }>(
-      `INSERT INTO entries (key_no, account_no, kind, amount, at_ms, reference, note, revision)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
-      [keyNo, otherAccount(keyNo, accountNo), kind, amountNano, atMs, reference, note, revision],
+  *nextEntryId() {
+    const [next] = yield* query<{ id: number }>("SELECT coalesce(max(id), 0) + 1 AS id FROM entries");
+    assert(next !== undefined, "a maximum is one row");
+    return next.id;
+  },
+
+  *insertEntry({ id, hash, kind, amount, atMs, reference, note }, { accountNo, keyNo }, revision) {
+    yield* query(
+      `INSERT INTO entries (id, hash, key_no, account_no, kind, amount, at_ms, reference, note, revision)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [id, hash, keyNo, otherAccount(keyNo, accountNo), kind, amount, atMs, reference, note, revision],
     );
-    assert(entry !== undefined, "a new entry has an id");
     const credit = "UPDATE accounts SET posted = posted + $1, purchased = purchased + $1 WHERE no = $2";
-    yield* query(credit, [amountNano, accountNo]);
-    return entry.id;
+    yield* query(credit, [amount, accountNo]);
   },
 };
 

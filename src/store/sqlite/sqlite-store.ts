@@ -10,6 +10,7 @@ import { storedAlerts } from "../tables/alert-records.ts";
 import { storedBackgrounds } from "../tables/background-table.ts";
 import { storedBatches } from "../tables/batch-table.ts";
 import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
+import { storedChain } from "../tables/chain-table.ts";
 import {
   findFeedEntry,
   findPlaceBefore,
@@ -95,6 +96,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     await log.sync();
     return result;
   };
+  const listDurable: JournaledStore["listEntries"] = (page) => durably(listEntries(reports.read, page));
   /** With the charges that are not in the database yet. Committed ones are, even before they are acknowledged. */
   const withPending = <Counted extends object>(count: () => Counted) => {
     const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
@@ -191,7 +193,8 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return found;
     },
 
-    listEntries: (page) => durably(listEntries(reports.read, page)),
+    listEntries: listDurable,
+    chain: storedChain(queries, { reading: reports, listEntries: listDurable, isMixed: async () => false }),
     async auditSums() {
       await reports.fold();
       return reports.readTogether(auditSums);

@@ -11,6 +11,7 @@ import type { AccountRecord, AccountTotals, Entry } from "../records.ts";
 import { type OperatorEntry, type RecordedEntry, StoreError } from "../store.ts";
 import { requireAccount } from "./account-table.ts";
 import { lockAccount } from "./cap-table.ts";
+import { chainEntry } from "./chained-entry.ts";
 import { accountTotals, entryById } from "./entry-table.ts";
 import { requireKey } from "./key-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
@@ -30,8 +31,10 @@ export function* recordOperatorEntry(
   yield* lockAccount(accountNo);
   checkOperatorEntry(kind, entry, account, key?.key.prefix ?? account.id, yield* accountTotals(accountNo));
   const numbers = { accountNo, keyNo: key?.no ?? 0 };
-  const id = yield* own.insertEntry(kind, entry, numbers, yield* raiseRevision());
-  return { entry: yield* entryById(id), repeated: false };
+  const { amountNano: amount, atMs, note } = entry;
+  const chained = yield* chainEntry(own, numbers, { kind, amount, atMs, reference, note });
+  yield* own.insertEntry(chained, numbers, yield* raiseRevision());
+  return { entry: yield* entryById(chained.id), repeated: false };
 }
 
 /** Throws if a top-up or an adjustment is not possible. The totals must not change meanwhile. */

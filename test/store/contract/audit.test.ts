@@ -15,6 +15,8 @@ import { sqlite } from "../sqlite/kind.ts";
 const nowMs = Date.UTC(2026, 10, 16, 13, 30);
 const monthMs = Date.UTC(2026, 10);
 
+const nextOfSqlite = "(SELECT max(id) + 1 FROM entries)";
+
 /** A ledger, and a second connection that changes its database by hand. */
 interface Forged extends AsyncDisposable {
   readonly store: Store;
@@ -31,7 +33,11 @@ async function forgedSqlite(): Promise<Forged> {
   const intruder = new Database(join(database.dir, "reports.db"));
   intruder.query("ATTACH ? AS ledger").run(join(database.dir, "sluice.db"));
   intruder.run("PRAGMA foreign_keys = off");
-  for (const trigger of ["entries_are_never_changed", "rates_are_never_changed"]) {
+  for (const trigger of [
+    "entries_are_never_changed",
+    "entries_are_never_deleted",
+    "rates_are_never_changed",
+  ]) {
     intruder.run(`DROP TRIGGER ${trigger}`);
   }
   return {
@@ -49,13 +55,14 @@ async function forgedPostgres(): Promise<Forged> {
   const database = await postgres.create();
   const store = await database.openGateway(systemClock);
   await fill(store);
-  const client = clientOf(database.url);
+  const client = clientOf(database.url, { max: 1 });
   await rollUpAll(client);
   await client.query("DROP TRIGGER entries_are_only_added ON entries");
   await client.query("DROP TRIGGER rates_are_only_added ON rates");
   return {
     store,
-    run: async (statement) => void (await client.query(statement)),
+    run: async (statement) =>
+      void (await client.script(statement.replaceAll(nextOfSqlite, "nextval('entries_id_seq')"))),
     async [Symbol.asyncDispose]() {
       await client.close();
       await store.close();
@@ -277,11 +284,106 @@ const forgeries: readonly Forgery[] = [
   },
 ];
 
+const copyOf = (condition: string, changes: string) => `
+  CREATE TEMP TABLE copied AS SELECT * FROM entries WHERE ${condition};
+  UPDATE copied SET id = ${nextOfSqlite}${changes};
+  INSERT INTO entries SELECT * FROM copied`;
+
+const moreCredit = "UPDATE accounts SET posted = posted + 1000, purchased = purchased + 1000 WHERE no = 1";
+
+/** Each is in one entry and leaves all sums as they are, or changes them with it. */
+const inChain: readonly Forgery[] = [
+  ["an overrun that was duplicated", copyOf("kind = 'overrun'", "")],
+  ["an overrun that was duplicated without its hash", copyOf("kind = 'overrun'", ", hash = NULL")],
+  ["a top-up that was duplicated with its totals", `${copyOf("id = 1", "")}; ${moreCredit}`],
+  [
+    "a top-up that was duplicated without its hash, with its totals",
+    `${copyOf("id = 1", ", hash = NULL")}; ${moreCredit}`,
+  ],
+  [
+    "a top-up that was changed with its totals",
+    `UPDATE entries SET amount = amount + 1000 WHERE id = 1; ${moreCredit}`,
+  ],
+  ["the date of a top-up", "UPDATE entries SET at_ms = at_ms + 86400000 WHERE id = 1"],
+  ["the kind of a top-up", "UPDATE entries SET kind = 'adjustment' WHERE id = 1"],
+  ["the reference of a top-up", "UPDATE entries SET reference = 'invoice 12' WHERE id = 1"],
+  ["the note of a top-up", "UPDATE entries SET note = 'a gift' WHERE id = 1"],
+  ["a top-up without its hash", "UPDATE entries SET hash = NULL WHERE id = 1"],
+  ["a hash that was replaced", "UPDATE entries SET hash = 'x' WHERE id = 1"],
+  ["a charge's basis", "UPDATE entries SET basis = 'estimated' WHERE amount = -60"],
+  ["a charge's outcome", "UPDATE entries SET outcome = 'failed' WHERE amount = -60"],
+  ["a charge's id", "UPDATE entries SET id = 900 WHERE amount = -40"],
+  ["the request of a charge", "UPDATE entries SET exchange_id = 'req_other' WHERE amount = -60"],
+  ["reasoning tokens", "UPDATE entries SET reasoning_tokens = reasoning_tokens + 1 WHERE amount = -60"],
+  ["an owner's label", `UPDATE entries SET labels = '{"owner":"eve"}' WHERE amount = -40`],
+  ["dates that were moved by 10 s", "UPDATE entries SET at_ms = at_ms - 10000 WHERE amount < 0"],
+  [
+    "dates that were moved by 10 s together with what they rest on",
+    "UPDATE entries SET at_ms = at_ms - 10000, recorded_at_ms = recorded_at_ms - 10000 WHERE amount = -60",
+  ],
+  [
+    "the moment that decides the periods",
+    "UPDATE entries SET counted_at_ms = coalesce(counted_at_ms, at_ms) - 1 WHERE amount = -60",
+  ],
+  ["the route of a charge", "UPDATE entries SET route = 'other' WHERE amount = -60"],
+  ["the requested model", "UPDATE entries SET asked_model = 'other' WHERE amount = -60"],
+  ["the provider's model", "UPDATE entries SET upstream_model = 'other' WHERE amount = -60"],
+  ["the status of a request", "UPDATE entries SET status = 201 WHERE amount = -60"],
+  ["whether a request was streamed", "UPDATE entries SET stream = NOT stream WHERE amount = -60"],
+  ["the time of the first byte", "UPDATE entries SET first_byte_ms = 7 WHERE amount = -60"],
+  ["the duration of a request", "UPDATE entries SET total_ms = total_ms + 1 WHERE amount = -60"],
+  ["how often a request was tried", "UPDATE entries SET attempts = attempts + 1 WHERE amount = -60"],
+  [
+    "what a cache has saved",
+    "UPDATE entries SET cache_savings_nano = coalesce(cache_savings_nano, 0) + 1 WHERE amount = -60",
+  ],
+  [
+    "two charges that were swapped",
+    `UPDATE entries SET id = 901 WHERE id = 3; UPDATE entries SET id = 3 WHERE id = 4;
+    UPDATE entries SET id = 4 WHERE id = 901`,
+  ],
+].map(([name = "", statement = ""]) => ({ name, statement, fields: ["hash"], inEntry: true }));
+
+/** The newest hash of an account, and what is gone at the end of its chain. */
+const atHead: readonly Forgery[] = [
+  {
+    name: "an account's newest hash",
+    statement: "UPDATE accounts SET chain_hash = 'x' WHERE no = 1",
+    fields: ["hash"],
+  },
+  {
+    name: "an account's newest entry that was removed with its totals",
+    statement: `DELETE FROM entries WHERE id = 2;
+      UPDATE accounts SET posted = posted - 1000, purchased = purchased - 1000 WHERE no = 2`,
+    fields: ["hash"],
+  },
+  {
+    name: "an entry that was removed",
+    statement: "DELETE FROM entries WHERE amount = -40",
+    fields: ["hash"],
+    inEntry: true,
+  },
+];
+
+const onlySqlite: readonly Forgery[] = [
+  {
+    name: "how much an account may owe",
+    statement: "UPDATE accounts SET floor = -5 WHERE no = 1",
+    fields: ["floor"],
+  },
+];
+
 const onlyPostgres: readonly Forgery[] = [
   {
     name: "something that a cap holds, and no request",
     statement: "UPDATE caps SET held = 5 WHERE account_no IS NOT NULL",
     fields: ["held"],
+  },
+  {
+    name: "an entry with an id that was never taken",
+    statement: copyOf("id = 1", "").replace(nextOfSqlite, "900"),
+    fields: ["id"],
+    inEntry: true,
   },
   {
     name: "an entry in another month of the ledger",
@@ -296,10 +398,12 @@ const onlyPostgres: readonly Forgery[] = [
   },
 ];
 
+const everywhere = [...forgeries, ...inChain, ...atHead];
+
 const kinds = [
-  { name: "SQLite", forged: forgedSqlite, forgeries },
+  { name: "SQLite", forged: forgedSqlite, forgeries: [...everywhere, ...onlySqlite] },
   ...(hasPostgres
-    ? [{ name: "PostgreSQL", forged: forgedPostgres, forgeries: [...forgeries, ...onlyPostgres] }]
+    ? [{ name: "PostgreSQL", forged: forgedPostgres, forgeries: [...everywhere, ...onlyPostgres] }]
     : []),
 ];
 

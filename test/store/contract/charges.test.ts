@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { makeRates, type Rates } from "../../../src/base/money/rates.ts";
-import type { AuditedEntry } from "../../../src/store/store.ts";
+import type { ListedEntry } from "../../../src/store/store.ts";
 import { nanoRates } from "../../support/rates.ts";
 import { summarizeUsage, usageRecords } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
@@ -56,7 +56,8 @@ function ratesOf(number: number): Rates {
   return makeRates({ ...nanoRates, picoUsd: { input: 1_000 + number }, tiers: number === 0 ? ["flex"] : [] });
 }
 
-function figures({ id, accountId, keyId, reference, note, countedAtMs, ...charge }: AuditedEntry) {
+function figures(entry: ListedEntry) {
+  const { id, accountId, keyId, reference, note, countedAtMs, hash, chained, ...charge } = entry;
   return charge;
 }
 

@@ -1,9 +1,11 @@
 import { assert } from "../../../src/base/assert.ts";
+import { type ChainedRow, type ChainPlace, entryHash } from "../../../src/base/money/chain.ts";
 import { totalInput } from "../../../src/base/usage/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
 import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import type { OutcomeRecord, StoredResponse } from "../../../src/store/store.ts";
+import { withoutRequest } from "../../../src/store/tables/chained-entry.ts";
 import { quantitiesColumn, responseRow, savingsColumn } from "../../../src/store/written-rows.ts";
 import type { SettleItem } from "../fixtures.ts";
 
@@ -44,7 +46,9 @@ async function book(
   const saved = savingsColumn(charge.rates, charge.quantities);
   const recorded =
     record === null ? {} : { ...columnsOf(record), cost_nano: record.costNano, cache_savings_nano: saved };
-  const entry = await insert(query, {
+  const { accountId, keyId } = charge;
+  const owner = { accountId, keyId };
+  const entry = await insert(query, owner, {
     ...common,
     kind: "charge",
     amount: charge.owed - charge.charged,
@@ -55,8 +59,8 @@ async function book(
     asked_model: charge.requestedModel,
     labels: charge.labels,
   });
-  if (charge.owed > 0) await insert(query, { ...common, kind: "overrun", amount: -charge.owed });
-  if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
+  if (charge.owed > 0) await insert(query, owner, { ...common, kind: "overrun", amount: -charge.owed });
+  if (charge.overrun > 0) await insert(query, owner, { ...common, kind: "overrun", amount: charge.overrun });
   await query(updateAccount, [found.accountNo, charge.charged, charge.periodStartMs]);
   await query(updateKey, [
     found.no,
@@ -99,8 +103,18 @@ function columnsOf(
 
 async function insert(
   query: Query,
-  columns: Readonly<Record<string, string | number | boolean | null>>,
+  owner: Pick<ChainPlace, "accountId" | "keyId">,
+  row: Pick<ChainedRow, "kind" | "amount" | "at_ms"> & Partial<ChainedRow>,
 ): Promise<BookedEntry> {
+  const [place] = await query<{ id: number; previous: string | null }>(
+    `SELECT nextval('entries_id_seq')::float8 AS id, chain_hash AS previous FROM accounts WHERE id = $1`,
+    [owner.accountId],
+  );
+  assert(place !== undefined, `there is no account ${owner.accountId}`);
+  const { id, previous } = place;
+  const hash = entryHash(previous, { id, ...owner }, { ...withoutRequest, ...row });
+  await query("UPDATE accounts SET chain_hash = $1 WHERE id = $2", [hash, owner.accountId]);
+  const columns = { id, hash, ...row };
   const names = Object.keys(columns);
   const [entry] = await query<BookedEntry>(
     `INSERT INTO entries (month, ${names.join(", ")})

@@ -8,14 +8,11 @@ import { entryRows, outcomeRow } from "../../written-rows.ts";
 type Row = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** A charge, and what was charged above the hold or not at all. */
-export function entriesOf({ item, keyNo, accountNo, openedAtMs, late }: BookedCharge): readonly Row[] {
+export function entriesOf({ item, keyNo, accountNo, openedAtMs, late }: BookedCharge) {
   const place = { month: monthOf(openedAtMs), account_no: accountNo, key_no: keyNo };
   const [charge, ...overruns] = entryRows(item.charge, item.record);
-  const lateness = late && {
-    note: "charged late, after another node took over",
-    completes: late.completes,
-  };
-  return [{ ...charge, ...lateness }, ...overruns].map((row) => ({ ...row, ...place }));
+  const note = late === undefined ? null : "charged late, after another node took over";
+  return [{ ...charge, note, completes: late?.completes }, ...overruns].map((row) => ({ ...row, ...place }));
 }
 
 /** How a charged exchange ended; none for one that simply completed. For a late charge, the takeover wrote it. */

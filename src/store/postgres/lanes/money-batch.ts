@@ -3,7 +3,8 @@ import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { BatchDecision, BatchReply, EndResult, LockedRows, MoneyRules } from "../../shared-batch.ts";
 import type { PostgresClient } from "../client.ts";
 import { storableJson, storableText } from "../text.ts";
-import { attemptRow, endingRows, entriesOf, holdRow, progressRow } from "./batch-rows.ts";
+import { attemptRow, endingRows, holdRow, progressRow } from "./batch-rows.ts";
+import { type ChainedBatch, chainBatch } from "./chain-batch.ts";
 import { RejectedBatch } from "./failure.ts";
 import type { HoldEnd } from "./hold-end.ts";
 
@@ -57,7 +58,8 @@ export async function sendMoney(
       return answersOf(items, read);
     }
     const decision = decide(rules, read, batch);
-    await client.script(`${writing(read.transaction, batch, decision)}; COMMIT`);
+    const chained = await chainBatch(client, read, decision);
+    await client.script(`${writing(read.transaction, batch, decision, chained)}; COMMIT`);
     return answersOf(items, decision.reply);
   } catch (error) {
     // The transaction may still be open. If its connection is gone, so is the transaction.
@@ -140,6 +142,7 @@ function writing(
   transaction: string,
   { number: [node, lane, sequence], ends, notes }: Batch,
   decision: BatchDecision,
+  { accounts, entries }: ChainedBatch,
 ): string {
   const call = functionCall("sluice_write_batch", {
     p_transaction: transaction,
@@ -150,10 +153,10 @@ function writing(
     p_responses: jsonText(ends.flatMap(({ response }) => response ?? [])),
     p_turns: jsonText(ends.flatMap(({ turns = [] }) => turns)),
     p_ended: arrayText(decision.ended),
-    p_accounts: jsonText(decision.accounts),
+    p_accounts: jsonText(accounts),
     p_keys: jsonText(decision.keys),
     p_caps: jsonText(decision.caps),
-    p_entries: jsonText(decision.charges.flatMap(entriesOf)),
+    p_entries: jsonText(entries),
     p_endings: jsonText(decision.charges.flatMap(endingRows)),
     p_progress: jsonText(notes.map(progressRow)),
     p_opened: jsonText(decision.opened.map(holdRow)),

@@ -14,6 +14,14 @@ SELECT ${stateColumns}, version, CASE WHEN dead_at IS NULL THEN in_flight ELSE 0
 FROM nodes ORDER BY no`);
 }
 
+/** Whether gateways of several releases use the database. */
+export async function areNodesMixed(query: Query): Promise<boolean> {
+  const [row] = await query<{ releases: number }>(
+    "SELECT count(DISTINCT version)::int AS releases FROM nodes WHERE dead_at IS NULL",
+  );
+  return (row?.releases ?? 0) > 1;
+}
+
 /** Reads no holds: no index finds the holds of a node, and under load most of the table are deleted rows. */
 export function listNodeStates(query: Query): Promise<readonly NodeState[]> {
   return query<NodeState>(`SELECT ${stateColumns} FROM nodes ORDER BY no`);

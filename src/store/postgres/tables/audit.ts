@@ -12,6 +12,7 @@ export function* auditSums(): Work<readonly LedgerFault[]> {
     ...(yield* misplacedEntries()),
     ...(yield* query<LedgerFault>(wrongHolds)),
     ...(yield* query<LedgerFault>(wrongMonths)),
+    ...(yield* query<LedgerFault>(untakenIds)),
     ...(yield* query<LedgerFault>(lostHolds)),
   ];
 }
@@ -52,6 +53,13 @@ WHERE (entries.month > sluice_month(greatest(entries.at_ms, entries.counted_at_m
   OR (entries.month < sluice_month(entries.at_ms) AND CASE
     WHEN entries.kind NOT IN ('charge', 'overrun') THEN true
     ELSE entries.month < sluice_month(entries.at_ms) - 1 END)
+ORDER BY entries.id LIMIT 100`;
+
+/** Readers of the ledger never see these: they stop at the newest id that was taken. */
+const untakenIds = `
+SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'id' AS field, entries.id AS kept, 'none' AS recomputed
+FROM entries LEFT JOIN keys ON keys.no = entries.key_no
+WHERE entries.id > (SELECT last_value FROM entries_id_seq)
 ORDER BY entries.id LIMIT 100`;
 
 /** A hold is ended by its node, or by the node that takes over a dead one. */

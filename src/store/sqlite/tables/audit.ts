@@ -3,10 +3,21 @@ import type { LedgerFault } from "../../store.ts";
 import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
-/** Totals that differ from the entries, misplaced entries, and requests that were charged more than once. */
+/** Totals that differ from the entries, misplaced entries, requests that were charged more than once, and wrong floors. */
 export function* auditSums(): Work<readonly LedgerFault[]> {
-  return [...(yield* sumsThatDiffer()), ...(yield* misplacedEntries()), ...(yield* findRepeatedCharges())];
+  return [
+    ...(yield* sumsThatDiffer()),
+    ...(yield* misplacedEntries()),
+    ...(yield* findRepeatedCharges()),
+    ...(yield* query<LedgerFault>(wrongFloors)),
+  ];
 }
+
+/** A balance must not go below 0, except a postpaid account's. PostgreSQL has a constraint for this. */
+const wrongFloors = `
+SELECT NULL AS "keyId", 'account ' || id AS "where", 'floor' AS field, floor AS kept, expected AS recomputed
+FROM (SELECT id, no, floor, iif(mode = 'credit' AND is_open = 0, 0, ${Number.MIN_SAFE_INTEGER}) AS expected FROM accounts)
+WHERE floor <> expected ORDER BY no LIMIT 100`;
 
 export function findRepeatedCharges(): Work<readonly LedgerFault[]> {
   return query<LedgerFault>(repeatedCharges);

@@ -5,9 +5,11 @@ import { totalInput } from "../../../base/usage/usage.ts";
 import type { CountedCharge } from "../../counted-charges.ts";
 import { query, type Work } from "../../query.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
+import { chainEntry } from "../../tables/chained-entry.ts";
 import { raiseRevision } from "../../tables/revision.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { perform } from "../queries.ts";
+import type { ChainWriter } from "./chain-writer.ts";
 import { otherAccount, type WrittenKey } from "./entry-writer.ts";
 
 interface AccountDelta {
@@ -26,10 +28,12 @@ interface AccountDelta {
 export class AccountDeltas {
   #byAccount = new Map<number, AccountDelta>();
   readonly #database: Database;
+  readonly #chain: ChainWriter;
   readonly #update: Statement;
 
-  constructor(database: Database) {
+  constructor(database: Database, chain: ChainWriter) {
     this.#database = database;
+    this.#chain = chain;
     this.#update = database.query(updateAccount);
   }
 
@@ -65,6 +69,8 @@ export class AccountDeltas {
 
   #apply(delta: AccountDelta): void {
     if (this.#tryUpdate(delta)) return;
+    // What follows adds entries by itself.
+    this.#chain.write();
     perform(this.#database, makeUp(delta.key, delta.charged, delta.atMs));
     assert(this.#tryUpdate(delta), "an account that was just made up must accept its charge");
   }
@@ -93,12 +99,15 @@ function* makeUp({ no, accountNo }: WrittenKey, charged: number, atMs: number): 
   assert(found !== undefined, `there is no account ${accountNo}`);
   assert(found.floor === 0, `account ${accountNo} owes more than can be counted`);
   const note = "the balance was lowered while a charge was being written";
-  const entry = { keyId: null, amountNano: found.missing, reference: null, note, atMs };
+  const entry = { amount: found.missing, atMs, reference: null, note };
   const numbers = { accountNo, keyNo: no };
-  yield* sqliteStatements.insertEntry("adjustment", entry, numbers, yield* raiseRevision());
+  const made = yield* chainEntry(sqliteStatements, numbers, { ...entry, kind: "adjustment" });
+  yield* sqliteStatements.insertEntry(made, numbers, yield* raiseRevision());
+  const { id, hash } = yield* chainEntry(sqliteStatements, numbers, { ...entry, kind: "overrun" });
   yield* query(
-    "INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note) VALUES ($1, $2, 'overrun', $3, $4, $5)",
-    [no, otherAccount(no, accountNo), found.missing, atMs, note],
+    `INSERT INTO entries (id, hash, key_no, account_no, kind, amount, at_ms, note)
+    VALUES ($1, $2, $3, $4, 'overrun', $5, $6, $7)`,
+    [id, hash, no, otherAccount(no, accountNo), found.missing, atMs, note],
   );
 }
 

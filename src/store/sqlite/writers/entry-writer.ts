@@ -6,18 +6,21 @@ import { attemptKeyColumns, attemptTotalColumns } from "../../reporting/attempt-
 import { upsertTotals } from "../../reporting/total-columns.ts";
 import { entryRows, outcomeColumns, outcomeRow, type WrittenEntry } from "../../written-rows.ts";
 import { insertNamed } from "../queries.ts";
+import type { ChainedOwner, ChainWriter } from "./chain-writer.ts";
 
 /** Inserts the ledger's entries. Most charges come with a usage record, stored in the same row. */
 export class EntryWriter {
   readonly #rates: RatesWriter;
+  readonly #chain: ChainWriter;
   readonly #database: Database;
   /** Prepared for the columns of the first row. */
   #insert: Statement | null = null;
   #lastId = 0;
 
-  constructor(database: Database, rates: RatesWriter) {
+  constructor(database: Database, rates: RatesWriter, chain: ChainWriter) {
     this.#database = database;
     this.#rates = rates;
+    this.#chain = chain;
   }
 
   /** `attempt` is the one that the row contains; null if it contains none. Returns the id of the charge's entry. */
@@ -31,8 +34,10 @@ export class EntryWriter {
     const account = otherAccount(no, accountNo);
     const [row, ...overruns] = entryRows(charge, record);
     const owed = attempt && owedColumn(attempt, charge, record);
-    const entryId = this.#run([no, account, attempt?.credential ?? null, owed], row);
-    for (const overrun of overruns) this.#run([no, account, null, null], overrun);
+    const { accountId, keyId } = charge;
+    const owner = { accountNo, accountId, keyId };
+    const entryId = this.#run(owner, [no, account, attempt?.credential ?? null, owed], row);
+    for (const overrun of overruns) this.#run(owner, [no, account, null, null], overrun);
     return entryId;
   }
 
@@ -46,16 +51,19 @@ export class EntryWriter {
     this.#lastId = 0;
   }
 
-  /** By position: binding by name takes 2 µs longer. SQLite has the first four values in this form alone. */
-  #run(values: SQLQueryBindings[], row: WrittenEntry): number {
+  /** By position: binding by name takes 2 µs longer. SQLite has `values` in this form alone. */
+  #run(owner: ChainedOwner, values: SQLQueryBindings[], row: WrittenEntry): number {
     this.#insert ??= this.#database.query(insertEntry(Object.keys(row)));
-    this.#lastId = Number(this.#insert.run([...values, ...Object.values(row)]).lastInsertRowid);
-    return this.#lastId;
+    const id = this.#chain.nextId();
+    const hash = this.#chain.link(owner, id, row);
+    this.#insert.run([id, hash, ...values, ...Object.values(row)]);
+    this.#lastId = id;
+    return id;
   }
 }
 
 function insertEntry(columns: readonly string[]): string {
-  const all = ["key_no", "account_no", "credential", "owed_nano_usd", ...columns];
+  const all = ["id", "hash", "key_no", "account_no", "credential", "owed_nano_usd", ...columns];
   return `INSERT INTO entries (${all.join(", ")}) VALUES (${all.map(() => "?").join(", ")})`;
 }
 

@@ -21,6 +21,7 @@ import { failureReason } from "../problems.ts";
 import { bindable, insertNamed, perform, sqliteText } from "../queries.ts";
 import { AccountDeltas, KeySums } from "./account-deltas.ts";
 import { CapWriter } from "./cap-writer.ts";
+import { ChainWriter } from "./chain-writer.ts";
 import {
   AttemptWriter,
   EntryWriter,
@@ -47,6 +48,7 @@ export class SqliteWriter implements BatchWriter {
   readonly #database: Database;
   readonly #log: WriterLog;
   readonly #rates: RatesWriter;
+  readonly #chain: ChainWriter;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
   readonly #outcomes: OutcomeWriter;
@@ -65,8 +67,9 @@ export class SqliteWriter implements BatchWriter {
     this.#database = database;
     this.#log = log;
     this.#rates = new RatesWriter(database);
-    this.#entries = new EntryWriter(database, this.#rates);
-    this.#deltas = new AccountDeltas(database);
+    this.#chain = new ChainWriter(database);
+    this.#entries = new EntryWriter(database, this.#rates, this.#chain);
+    this.#deltas = new AccountDeltas(database, this.#chain);
     this.#keySums = new KeySums(database);
     this.#outcomes = new OutcomeWriter(database);
     this.#caps = new CapWriter(database);
@@ -102,6 +105,7 @@ export class SqliteWriter implements BatchWriter {
       this.#transaction(items);
     } catch (error) {
       this.#entries.forget();
+      this.#chain.forget();
       this.#turns.forget();
       this.#rates.forget();
       this.#deltas.forget();
@@ -125,6 +129,7 @@ export class SqliteWriter implements BatchWriter {
     }
     this.#turns.makeRoom();
     this.#deltas.write();
+    this.#chain.write();
     this.#keySums.write();
     this.#caps.write();
     this.#attempts.write();
