@@ -9,7 +9,9 @@ import { HeldGeneration } from "./attempt/held-generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
 import { errorOfStepDown, stepDown } from "./attempt/step-down.ts";
 import { beginInBackground, replayed } from "./background/begin.ts";
+import { mayBePaced, paceRequest } from "./body-worker/request-pacer.ts";
 import { holdFor, priceNow, resumeHold, settledOrReleased } from "./charge/hold.ts";
+import { rejectSpent } from "./charge/reject-spent.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { reserveTokens } from "./charge/reserve-tokens.ts";
@@ -47,6 +49,7 @@ export async function generate(
 
   // Who asks, and for what?
   const call = await admit(gateway, exchange);
+  if (mayBePaced(exchange.call)) await rejectSpent(call, "generation");
   const read = await readGeneration(call, kind);
   const { request, turn } = read;
   const idempotencyKey = idempotencyKeyOf(exchange.call);
@@ -159,6 +162,7 @@ async function answer({ generation, meter }: HeldGeneration): Promise<Response> 
   meter.noteExtras(null);
   let opened: OpenedCall;
   try {
+    await paceRequest(generation.request.bytes);
     opened = await exchange.call.origin.open(asking, exchange.configured, exchange.clock);
   } catch (error) {
     return await chargeFailure(asking, errorOfStepDown(exchange, error));

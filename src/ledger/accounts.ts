@@ -70,6 +70,9 @@ export interface Accounts {
    */
   remaining(hold: Hold): number;
 
+  /** False if the key could pay when it last tried, as known to this process. */
+  mayBeSpent(keyId: string): boolean;
+
   /** One summary per id, in order. The time does not depend on the length of the history. */
   summaries(keyIds: readonly string[]): readonly AccountSummary[] | Promise<readonly AccountSummary[]>;
 

@@ -68,6 +68,8 @@ export class SharedAccounts implements Accounts {
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
+  /** Keys whose last hold was granted, and whose last charge left something: for others, asking the database early is worth a round trip. */
+  readonly #paying = new Set<string>();
   readonly overrun = { nano: 0, tokens: 0 };
   #openHolds = 0;
 
@@ -121,8 +123,12 @@ export class SharedAccounts implements Accounts {
     if (this.#node.problem !== null) throw journalUnavailable();
     const nowMs = this.#clock.wallMs();
     const verdict = await this.#node.hold({ ...asked, nowMs }).catch(asGatewayError);
-    if (verdict.decision !== "held") throw holdError(verdict, this.#key(keyId), amount, nowMs);
-    return verdict;
+    if (verdict.decision === "held") {
+      this.#paying.add(keyId);
+      return verdict;
+    }
+    this.#paying.delete(keyId);
+    throw holdError(verdict, this.#key(keyId), amount, nowMs);
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -154,6 +160,7 @@ export class SharedAccounts implements Accounts {
       });
     if (written !== null) await written;
     hold.charged = settled.charged;
+    if (this.remaining(hold) === 0) this.#paying.delete(hold.keyId);
     this.overrun[unitOf(this.#key(hold.keyId))] += settled.overrun;
     if (record !== null) record.costNano = this.#key(hold.keyId).mode === "credit" ? settled.charged : 0;
     return settled;
@@ -190,6 +197,10 @@ export class SharedAccounts implements Accounts {
     assert(hold instanceof SharedHold, "a hold of these accounts");
     const { remainingThen, amount, charged } = hold;
     return hold.state === "open" ? remainingThen : Math.max(0, remainingThen + amount - charged);
+  }
+
+  mayBeSpent(keyId: string): boolean {
+    return !this.#paying.has(keyId);
   }
 
   async summaries(keyIds: readonly string[]): Promise<readonly AccountSummary[]> {

@@ -118,9 +118,12 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** What a request is held for, in credits, as its refusal says it to a key that has nothing. */
+  /** What a request is held for, in credits, as its refusal says it to a key that has nothing. With an idempotency key, because else a long one is refused unread. */
   async heldFor(ask: Ask): Promise<number> {
-    const response = await this.ask(await this.creditCaller(0), ask);
+    const response = await this.ask(await this.creditCaller(0), {
+      ...ask,
+      headers: { ...ask.headers, "idempotency-key": crypto.randomUUID() },
+    });
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     if (error.code !== "insufficient_credit") throw new Error(`it was not held for: ${error.message}`);
     return Number(/up to ([\d.e-]+) credits/.exec(error.message)?.[1]);

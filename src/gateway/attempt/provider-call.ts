@@ -11,6 +11,7 @@ import {
 } from "../../dialects/registry.ts";
 import type { Deployment, FailedAttempt, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
+import { paceRequest } from "../body-worker/request-pacer.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { holdForModel, type WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../exchange/content.ts";
@@ -135,6 +136,8 @@ export class GenerationCall extends ProviderCall implements GenerationPlan {
   }
 
   async prepare(deployment: Deployment): Promise<PreparedRequest> {
+    // Before the first attempt it was paced with the choice of a deployment.
+    if (this.attempt !== null) await paceRequest(this.request.bytes);
     const { attempt, body } = await prepareAttempt(this.generation, deployment, this.#sendsSignatures);
     this.attempt = attempt;
     this.exchange.taken.content?.prepareUpstream(attempt.translation === null ? null : body, attempt.dialect);

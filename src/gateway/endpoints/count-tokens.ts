@@ -19,6 +19,7 @@ import type { PreparedRequest } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { admit } from "../admission/admit.ts";
 import { targetOf } from "../attempt/generation.ts";
+import { paceRequest } from "../body-worker/request-pacer.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
@@ -113,7 +114,10 @@ function planFor(routed: RoutedCall, client: ClientDialectName): CountingPlan {
     },
     deadlineMs: exchange.startedMs + providersCountMs,
     mayCount: (deployment) => dialectToward(deployment, request, client) !== null,
-    prepare: (deployment) => prepare(deployment, exchange, request, client),
+    prepare: async (deployment) => {
+      await paceRequest(request.bytes);
+      return prepare(deployment, exchange, request, client);
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import type { PreparedRequest } from "../../vendors/provider.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/passing.ts";
 import { ProviderCall } from "../attempt/provider-call.ts";
+import { paceRequest } from "../body-worker/request-pacer.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/client-request.ts";
@@ -64,7 +65,8 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
   }
 
   async prepare(deployment: Deployment): Promise<PreparedRequest> {
-    const { form } = this.#parts;
+    const { form, request } = this.#parts;
+    await paceRequest(request.bytes);
     const prepared = this.#prepared(deployment);
     if (form === null) return prepared;
     return { ...prepared, body: "", file: await form.bodyFor(deployment.upstreamModel) };

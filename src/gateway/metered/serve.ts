@@ -5,7 +5,9 @@ import { pathOf } from "../../dialects/json/name-path.ts";
 import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import { type FormFields, type MeteredRoute, meteredDialect } from "../../dialects/metered/route.ts";
 import { admit } from "../admission/admit.ts";
+import { mayBePaced } from "../body-worker/request-pacer.ts";
 import { holdFor, priceNow, settledOrReleased } from "../charge/hold.ts";
+import { rejectSpent } from "../charge/reject-spent.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { claimIdempotency, idempotencyKeyOf } from "../exchange/claims.ts";
@@ -39,6 +41,7 @@ export async function serveMetered(
 
   const call = await admit(gateway, exchange);
   await using form = await takeForm(call, metered);
+  if (form === null && isCharged(metered) && mayBePaced(exchange.call)) await rejectSpent(call, metered.use);
   const request = form === null ? await readRequest(call, name) : readFields(exchange, form, name);
   // Where the answer is always whole, a client that disconnects does not end it: the provider bills it anyway, and the client's
   // retry finds it under its idempotency key.
@@ -113,22 +116,6 @@ async function takeForm(call: AdmittedCall, { takesForms, use }: MeteredRoute): 
   const form = await readForm(exchange, boundary, gateway.forms.reserve(keyId));
   if (gateway.content !== null) beginContent(gateway.content, call, JSON.stringify(form.described()));
   return form;
-}
-
-/**
- * Rejects keys without funds early: the form names its model, perhaps at its end, so the price is not known yet. A
- * retry may still be free.
- */
-async function rejectSpent(
-  { gateway, exchange, configured, key }: AdmittedCall,
-  use: ModelUse,
-): Promise<void> {
-  const { accounts } = gateway;
-  const isFree = configured.catalog.modelsFor(key).some(({ serves, free }) => free && serves.includes(use));
-  if (isFree || idempotencyKeyOf(exchange.call) !== null) return;
-  const labels = { requestedModel: null, labels: null };
-  const smallest = { keyId: key.id, exchangeId: exchange.id, model: "", amount: 1, ...labels };
-  accounts.release(await accounts.hold(smallest));
 }
 
 function noModelServes(use: ModelUse): GatewayError {

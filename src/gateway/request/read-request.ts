@@ -6,6 +6,7 @@ import { removeValues, type ValuePath } from "../../dialects/json/remove-values.
 import { pathReader, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, joinPieces, joinShared, largeBodyBytes } from "../body-worker/large-body.ts";
+import { paceRequest } from "../body-worker/request-pacer.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type ClientCall, type ReadableRequest, urlOf } from "../exchange/client-call.ts";
 import { beginContent } from "../exchange/content.ts";
@@ -113,6 +114,7 @@ export async function checkRead(
   expected: ExpectedRequest,
 ): Promise<ClientRequest> {
   if (sent.length < largeBodyBytes) {
+    await paceRequest(sent);
     const bytes = withPath(sent, expected);
     const scanned = truncateBody(bytes);
     if (!hasManyValues(bytes, scanned)) return checkBody(bytes, expected, scanned);
