@@ -33,6 +33,11 @@ export function releaseBytes(bytes: Uint8Array): void {
   if (bytes.byteLength >= worthwhileBytes && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }
 
+/** The bytes, copied if they would keep more than twice as much memory as they are long. */
+export function withoutRest(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer.byteLength <= 2 * bytes.length ? bytes : new Uint8Array(bytes);
+}
+
 /** The value of a byte that is not a hexadecimal digit. */
 export const noDigit = -1;
 

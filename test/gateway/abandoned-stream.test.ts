@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { nextLoopIteration } from "../../src/base/loop/pacer.ts";
 import { AbandonedStream } from "../../src/gateway/response/abandoned-stream.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { ResponseQueue } from "../../src/upstream/call/response-queue.ts";
@@ -12,7 +13,12 @@ const [role = "", one = "", two = "", three = "", finish = "", usage = "", done 
 type Options = ConstructorParameters<typeof AbandonedStream>[3];
 
 /** A chat stream whose client leaves after these events, with more in the queue already. */
-function left(seen: readonly string[], queued: readonly string[] = [], options: Partial<Options> = {}) {
+function left(
+  seen: readonly string[],
+  queued: readonly string[] = [],
+  options: Partial<Options> = {},
+  onPush = () => {},
+) {
   const call = { dialect: "chat", hideUsage: false } as const;
   const relayer = new PassthroughRelayer({ ...call, requestId: "r", model: "m", atSeconds: 1 });
   relayer.push(Buffer.from(seen.join("")));
@@ -22,6 +28,7 @@ function left(seen: readonly string[], queued: readonly string[] = [], options: 
   let isAborted = false;
   const opened = {
     read: () => queue.take(),
+    whole: queue,
     abort: () => {
       isAborted = true;
       queue.fail(new Error("aborted") as never);
@@ -31,7 +38,10 @@ function left(seen: readonly string[], queued: readonly string[] = [], options: 
     opened,
     relayer,
     {
-      push: async (chunk) => void relayer.push(chunk),
+      push: async (chunk) => {
+        onPush();
+        relayer.push(chunk);
+      },
       end: async () => void relayer.end(),
       settle: () => {
         settled += 1;
@@ -146,4 +156,41 @@ test("what is no text does not show that a text goes on", async () => {
   await reading;
   stream.stream.leave();
   expect(stream.relayer.found.usage).toMatchObject({ outputTokens: 10 });
+});
+
+test("a crowd that leaves together reads on in turns, a piece in each", async () => {
+  let pushes = 0;
+  let most = 0;
+  let isOver = false;
+  const watch = async () => {
+    while (!isOver) {
+      const before = pushes;
+      await nextLoopIteration();
+      most = Math.max(most, pushes - before);
+    }
+  };
+  const watching = watch();
+  const slow = () => {
+    pushes += 1;
+    for (const endMs = performance.now() + 3; performance.now() < endMs; );
+  };
+  const crowd = Array.from({ length: 12 }, () =>
+    left([role, one], [two, three, finish, usage, done], {}, slow),
+  );
+  for (const relayer of await Promise.all(crowd.map(readOn)))
+    expect(relayer.found.usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
+  isOver = true;
+  await watching;
+  // All but the last piece, which only ends the stream.
+  expect([pushes, most]).toEqual([12 * 4, 1]);
+});
+
+test("what arrives while it waits for its turn shows that a text goes on", async () => {
+  const stream = left([role, one], [two]);
+  const reading = stream.stream.read(Buffer.alloc(0), false).catch(() => {});
+  stream.receive(three);
+  stream.receive(finish);
+  await reading;
+  expect(stream.isLeft()).toBe(true);
+  expect(stream.relayer.found.usage).toBeNull();
 });

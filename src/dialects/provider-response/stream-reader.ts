@@ -138,7 +138,6 @@ export abstract class StreamReader {
 
   /** Null stands for the end of the body. */
   #found(frame: SseFrame | null): readonly ReadEvent[] {
-    this.#events = [];
     try {
       if (frame === null) this.readEnd();
       else this.#readFrame(frame);
@@ -146,7 +145,10 @@ export abstract class StreamReader {
       if (!(error instanceof GatewayError)) throw error;
       this.emit({ type: "unreadable", error, text: "" });
     }
-    return this.#events;
+    // Not kept here: a stream that waits would keep the text of its last event.
+    const events = this.#events;
+    this.#events = [];
+    return events;
   }
 
   #readFrame({ event: name, data, parsed }: SseFrame): void {

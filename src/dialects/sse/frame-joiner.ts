@@ -1,3 +1,4 @@
+import { withoutRest } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 
 const lf = 10;
@@ -28,7 +29,7 @@ export class FrameJoiner {
     }
     const head = end === chunk.length ? chunk : chunk.subarray(0, end);
     const whole = this.#pendingBytes === 0 ? head : this.#takePending(head);
-    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    if (end < chunk.length) this.#keep(withoutRest(chunk.subarray(end)));
     return whole;
   }
 

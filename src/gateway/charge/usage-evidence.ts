@@ -132,7 +132,7 @@ export class ProducedOutput {
     if (text === "") return this;
     this.#textChars += text.length;
     const room = maxKeptChars - this.#keptChars;
-    const kept = text.length <= room ? text : text.slice(0, room);
+    const kept = text.length <= room ? text : copyOf(text.slice(0, room));
     if (kept !== "") this.#pieces.push(kept);
     this.#keptChars += kept.length;
     if (kept.length < text.length) this.#tokensOfTheRest += estimateText(text.slice(kept.length));
@@ -165,4 +165,9 @@ export class ProducedOutput {
   get #estimated(): number {
     return this.#tokensOfTheRest + Math.ceil(this.encryptedChars / encryptedCharsPerToken);
   }
+}
+
+/** A slice keeps all of the text that it is a part of, which may be megabytes. Half of a surrogate pair is lost, which counts the same. */
+function copyOf(slice: string): string {
+  return Buffer.from(slice).toString();
 }

@@ -1,3 +1,4 @@
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { reasons } from "../../dialects/target/model-traits.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { targetOf } from "../attempt/generation.ts";
@@ -64,6 +65,8 @@ export class AbandonedStream {
   readonly #actions: AbandonedStreamActions;
   readonly #options: AbandonedStreamOptions;
   readonly #sinceMs = performance.now();
+  /** How many bytes of what the provider had sent by then are not read yet. */
+  #receivedBytes: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
   /** More content arrived after the client had disconnected, so the client has not seen the last of it. */
   #hasGoneOn = false;
@@ -76,6 +79,7 @@ export class AbandonedStream {
     options: AbandonedStreamOptions,
   ) {
     this.#opened = opened;
+    this.#receivedBytes = opened.whole.bytes;
     this.#relayer = relayer;
     this.#actions = actions;
     this.#options = options;
@@ -102,20 +106,26 @@ export class AbandonedStream {
 
   /**
    * Reads the bytes that were received already, and those that follow a finished text. `wasAwaited`: the first piece
-   * arrived after the client had disconnected. Rejects if the stream breaks off.
+   * arrived after the client had disconnected. It is read in turns with other bodies, because a crowd may have disconnected. Rejects if
+   * the stream breaks off.
    */
   async read(first: Uint8Array | null, wasAwaited: boolean): Promise<void> {
     const relayer = this.#relayer;
     let isLate = wasAwaited;
     for (let chunk = first; chunk !== null; ) {
+      await bodyPacer.wait();
       if (this.#isOver) return;
       if (chunk.length > 0) await this.#push(chunk, isLate);
       if (relayer.ended) break;
       if (relayer.found.failure !== null || this.#hasAll()) return;
       const next = this.#opened.read();
-      isLate = next instanceof Promise;
+      // It may have arrived while this waited for its turn.
+      isLate = next instanceof Promise || (next !== null && this.#receivedBytes <= 0);
       if (isLate && !this.#options.runsToEnd) this.#leaveOrWait();
       chunk = next instanceof Promise ? await next : next;
+      this.#receivedBytes -= chunk?.length ?? 0;
+      // What has arrived is not silence, however long it waits for its turn.
+      this.#stopWaiting();
     }
     if (this.#isOver) return;
     // What is done at the end is not interrupted.

@@ -1,4 +1,4 @@
-import { asBuffer, releaseBytes } from "../../base/bytes.ts";
+import { asBuffer, releaseBytes, withoutRest } from "../../base/bytes.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Head, Transfer } from "../../wire/transfer.ts";
 import { maxProviderResponseBytes, type Plan } from "../upstream.ts";
@@ -99,7 +99,7 @@ export class ResponseQueue {
     const [first] = this.pieces;
     if (first === undefined) return null;
     const piece = first.subarray(0, maxReadBytes);
-    if (piece.length < first.length) this.pieces[0] = first.subarray(maxReadBytes);
+    if (piece.length < first.length) this.pieces[0] = withoutRest(first.subarray(maxReadBytes));
     else this.pieces.shift();
     this.bytes -= piece.length;
     return piece;
