@@ -25,3 +25,10 @@ export const adjustFields = {
   note: requiredOption("--note <text>", "reason, for the ledger entry"),
   reference: option("--reference <text>", "the same reference is applied only once"),
 };
+
+/** For a top-up or an adjustment whose response does not come. */
+export function whetherEntered({ reference }: CreditFields): string {
+  return reference === undefined
+    ? "`sluice audit-log` shows whether it was entered; pass --reference, and it can be repeated safely"
+    : "repeat it with the same --reference, which is entered only once";
+}

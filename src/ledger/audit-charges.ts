@@ -1,6 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
 import { nextPeriodStart, periodStart, periodStarts } from "../base/money/period.ts";
 import { costNano, type Rates, readRates, tokensOf } from "../base/money/rates.ts";
+import { count } from "../base/text/plural.ts";
 import type {
   AccountRecord,
   AuditedEntry,
@@ -9,6 +10,15 @@ import type {
   ListedEntry,
   Store,
 } from "../store/store.ts";
+
+export interface AuditOptions {
+  /** Also reports differences that may be harmless, such as a clock that was changed during a call. */
+  readonly deep?: boolean;
+  /** Stops the audit, with its reason. */
+  readonly signal?: AbortSignal;
+  /** Called with the progress. */
+  report?(text: string): void;
+}
 
 const entriesPerChunk = 2_000;
 const periodToleranceMs = 7 * msPerDay;
@@ -22,11 +32,11 @@ export interface ChargeAudit {
 
 /**
  * Recomputes every charge from its rates and quantities, and compares it with the amount charged and with the usage
- * record. `isDeep` also compares the times of a request. `alsoCheck` gets the same entries.
+ * record. `deep` also compares the times of a request. `alsoCheck` gets the same entries.
  */
 export async function auditCharges(
   store: Store,
-  isDeep: boolean,
+  { deep = false, signal, report }: AuditOptions,
   alsoCheck: (entry: ListedEntry) => void = () => {},
 ): Promise<ChargeAudit> {
   const { accounts } = await store.load();
@@ -35,9 +45,11 @@ export async function auditCharges(
     const before = past.get(account.id)?.map(({ period }) => period) ?? [];
     return [account.id, { ...account, periods: [account.period, ...before] }];
   });
-  const checker = new ChargeChecker(new Map(audited), isDeep);
+  const checker = new ChargeChecker(new Map(audited), deep);
   let entries = 0;
   for (let afterId = 0; ; ) {
+    signal?.throwIfAborted();
+    report?.(`${count(entries)} entries checked`);
     const chunk = await store.listEntries({ afterId, limit: entriesPerChunk });
     for (const entry of chunk) {
       checker.add(entry);

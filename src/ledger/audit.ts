@@ -1,6 +1,8 @@
+import { count } from "../base/text/plural.ts";
 import type { LedgerFault, Snapshot, Store } from "../store/store.ts";
 import { ChainAudit, readChain } from "./audit-chain.ts";
-import { auditCharges } from "./audit-charges.ts";
+import { type AuditOptions, auditCharges } from "./audit-charges.ts";
+
 
 export interface Difference extends Pick<LedgerFault, "keyId" | "where" | "field"> {
   readonly kept: number | string;
@@ -13,13 +15,10 @@ export interface AuditReport {
   readonly differences: readonly Difference[];
 }
 
-export interface AuditOptions {
-  /** Also reports differences that may be harmless, such as a clock that was changed during a call. */
-  readonly deep?: boolean;
-}
-
 /** Recomputes every charge from its rates, every total and report sum from the entries alone, and the chain. Reports the differences. */
-export async function audit(store: Store, { deep = false }: AuditOptions = {}): Promise<AuditReport> {
+export async function audit(store: Store, options: AuditOptions = {}): Promise<AuditReport> {
+  const { signal, report = () => {} } = options;
+  report("adding up the totals");
   const recomputed = await store.recomputeTotals();
   const totals = recomputed.flatMap(({ keyId, where, kept, recomputed }) =>
     Object.keys(kept)
@@ -33,8 +32,10 @@ export async function audit(store: Store, { deep = false }: AuditOptions = {}): 
       })),
   );
   const chain = new ChainAudit(await readChain(store));
-  const { entries, faults } = await auditCharges(store, deep, (entry) => chain.add(entry));
+  const { entries, faults } = await auditCharges(store, options, (entry) => chain.add(entry));
+  report(`${count(entries)} entries checked; comparing the totals of reports`);
   const all: readonly LedgerFault[] = [...totals, ...faults, ...chain.finish(), ...(await store.auditSums())];
+  signal?.throwIfAborted();
   const differences = all.map((fault) => {
     return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
   });

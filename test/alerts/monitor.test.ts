@@ -401,7 +401,7 @@ testEachStore("an audit that failed is told until one finds no difference", asyn
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const found = await auditLedger({ store: faulty, clock }, false);
+  const found = await auditLedger({ store: faulty, clock }, {});
   expect(found.differences).toHaveLength(1);
   await monitor.check();
   clock.advance(30 * msPerDay);
@@ -409,7 +409,7 @@ testEachStore("an audit that failed is told until one finds no difference", asyn
   expect(hook.alerts.map(({ text }) => text)).toEqual([
     "The audit of the ledger found 1 difference; `sluice ledger audit` lists them.",
   ]);
-  expect((await auditLedger({ store, clock }, false)).differences).toEqual([]);
+  expect((await auditLedger({ store, clock }, {})).differences).toEqual([]);
   await monitor.check();
   expect(hook.told("audit_failed")).toEqual(["firing", "resolved"]);
   await store.close();

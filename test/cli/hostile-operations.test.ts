@@ -118,3 +118,14 @@ test.each(["constructor", "__proto__"])("no gateway is called %s until it is add
   );
   expect([code, stderr]).toEqual([1, expect.stringContaining(`no gateway is called "${name}"`)]);
 });
+
+test("a top-up without a response says how to see whether it happened, and how to repeat it", async () => {
+  answer = "{";
+  const place = { ...newPlace(), env: { SLUICE_TOKEN: "slua_x" } };
+  const topUp = (...more: string[]) =>
+    sluice(place, "--gateway", origin, "keys", "topup", "slu_12345678", "5", ...more);
+  expect((await topUp()).stderr).toContain(
+    "`sluice audit-log` shows whether it was entered; pass --reference",
+  );
+  expect((await topUp("--reference", "invoice-7")).stderr).toContain("repeat it with the same --reference");
+});

@@ -41,7 +41,7 @@ async function faultsOf(entries: readonly AuditedEntry[], isDeep = false): Promi
     listEntries: async ({ afterId }: { afterId: number }) =>
       numbered.filter(({ id }) => id > afterId).slice(0, 2),
   } as unknown as Store;
-  const { entries: count, faults } = await auditCharges(store, isDeep);
+  const { entries: count, faults } = await auditCharges(store, { deep: isDeep });
   expect(count).toBe(entries.length);
   return faults.map(({ where, field, kept, recomputed }) => `${where}: ${field} ${kept}, not ${recomputed}`);
 }

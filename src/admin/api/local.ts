@@ -1,10 +1,18 @@
+import { inFrames } from "../../base/requests/frames.ts";
 import { localName } from "../access/actor.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps, UnmountedDeps } from "../deps.ts";
-import { AdminError, expectedError, json } from "../formats/admin-error.ts";
+import {
+  AdminError,
+  answerHeaders,
+  clientGone,
+  expectedError,
+  json,
+  refusalResponse,
+} from "../formats/admin-error.ts";
 import { checkedQuery } from "../routes/check.ts";
 import { perform } from "../routes/mount.ts";
-import { routeAt } from "../routes/route.ts";
+import { type AdminCall, routeAt } from "../routes/route.ts";
 import { operationsOf } from "./operations.ts";
 
 /** For files of the owner, such as a year of reports. */
@@ -27,7 +35,7 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
   const connections = { originOf: () => ({ address: "", isFromProxy: false }), keepWaiting: () => {} };
   const deps: AdminDeps = { ...unmounted, ...connections };
   const routes = operationsOf(deps);
-  return async (request) => {
+  const answer = async (request: Request, report: AdminCall["report"]) => {
     const address = decodeURIComponent(request.headers.get(userHeader) ?? "unknown");
     try {
       const found = routeAt(routes, request.method, new URL(request.url).pathname);
@@ -36,8 +44,9 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
       const query = checkedQuery(route.query, request.url);
       const takesFiles = route.method !== "GET" && route.maxBytes !== undefined;
       const served = takesFiles ? { ...route, maxBytes } : route;
-      return await perform(served, { deps, request, named, query, caller, address });
+      return await perform(served, { deps, request, named, query, caller, address, report });
     } catch (error) {
+      if (request.signal.aborted) return refusalResponse(clientGone());
       const explained = deps.store.files?.explain(error) ?? error;
       const refusal = expectedError(explained);
       if (refusal === null) throw explained;
@@ -46,6 +55,7 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
       return json({ error: { code, message } }, status);
     }
   };
+  return (request) => inFrames(request, answerHeaders, (report) => answer(request, report));
 }
 
 const caller = { role: "admin", name: localName, owner: null, owns: () => false, person: null } as const;

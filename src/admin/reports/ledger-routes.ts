@@ -41,8 +41,8 @@ export const ledgerRoutes: readonly AdminRoute[] = [
       answers: ledgerAuditView,
       limitedAs: "reports",
     },
-    async ({ deps, body: { deep } }) => {
-      const { accounts, entries, differences } = await auditLedger(deps, deep === true);
+    async ({ deps, request: { signal }, report, body: { deep = false } }) => {
+      const { accounts, entries, differences } = await auditLedger(deps, { deep, signal, report });
       const rows = differences.map(differenceDocument);
       return { answer: { ok: rows.length === 0, accounts, entries, differences: rows }, change: null };
     },

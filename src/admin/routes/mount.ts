@@ -1,11 +1,19 @@
 import type { Elysia } from "elysia";
+import { inFrames } from "../../base/requests/frames.ts";
 import { accessError } from "../access/access-error.ts";
 import { admit, admitAsMember, admitKey, bearerOf } from "../access/guard.ts";
 import type { Caller } from "../access/identity.ts";
 import type { Role } from "../access/roles.ts";
 import { audit, type Change } from "../audit.ts";
 import type { AdminDeps } from "../deps.ts";
-import { AdminError, expectedError, json, notFound, refusalResponse } from "../formats/admin-error.ts";
+import {
+  AdminError,
+  answerHeaders,
+  expectedError,
+  json,
+  notFound,
+  refusalResponse,
+} from "../formats/admin-error.ts";
 import { gzipped } from "../formats/gzip.ts";
 import { isLong } from "../formats/json-parts.ts";
 import { unknownKey } from "../key-terms/find-key.ts";
@@ -62,9 +70,14 @@ async function answer(
     rejectAccount(query);
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
-  const shared = { deps, request, named: namedBy(params), query, caller, address: origin.address };
-  if (route.limitedAs === undefined) return perform(route, shared);
-  return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
+  const admitted = { deps, request, named: namedBy(params), query, caller, address: origin.address };
+  return inFrames(request, answerHeaders, (report) =>
+    answeringErrors(deps, () => {
+      const shared = { ...admitted, report };
+      if (route.limitedAs === undefined) return perform(route, shared);
+      return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
+    }),
+  );
 }
 
 interface OwnersCall {

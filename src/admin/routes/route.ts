@@ -17,6 +17,8 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly body: Body;
   readonly caller: Caller;
   readonly address: string;
+  /** Tells a client that waits how far the operation is. The client has left when `request.signal` is aborted. */
+  report(text: string): void;
 }
 
 /** The result of a route that changes something. It cannot be returned without the change. */

@@ -5,7 +5,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { balanceText, capText, showAccount } from "../account-output.ts";
 import { creditAmount } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
-import { adjustFields, type CreditFields, topUpFields } from "../credit-fields.ts";
+import { adjustFields, type CreditFields, topUpFields, whetherEntered } from "../credit-fields.ts";
 import { argument, choiceOption, commandGroup, option, requiredOption } from "../help.ts";
 import { attributeOption } from "../key-options.ts";
 import { segment } from "../operations/client.ts";
@@ -38,6 +38,7 @@ function change<Fields extends object>(done: string, entry: OperationEntry<Accou
 function entering(entry: OperationEntry<EnteredAccount, CreditFields & { account: string }>) {
   return operation<EnteredAccount, CreditFields & { account: string }>({
     ...entry,
+    unanswered: whetherEntered,
     document: withPlace,
     show: showEntered,
   });

@@ -1,7 +1,9 @@
 import { adminBase } from "../../base/requests/admin-base.ts";
+import { framesHeader } from "../../base/requests/frames.ts";
 import { baseUrl, directSession } from "../connect/find-connection.ts";
 import type { DataOptions } from "../help.ts";
-import { type OperationCall, OperationClient, type Transport } from "../operations/client.ts";
+import { type OperationCall, OperationClient, type Transport, Unanswered } from "../operations/client.ts";
+import { callPatiently, GatewaySilent, type Patience, usualPatience } from "../operations/patient-call.ts";
 import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type KnownGateway, readGateways } from "./known-gateways.ts";
 
@@ -40,7 +42,7 @@ export function remoteGateway(terminal: Terminal, options: DataOptions): Operati
   }
   if (/[^\x21-\x7e]/.test(token))
     throw new CommandError(`the token for ${known.url} is incomplete: copy it again`);
-  return new OperationClient(new RemoteTransport(known.url, token), { gateway: known.url }, null);
+  return new OperationClient(new RemoteTransport(known.url, token), terminal, { gateway: known.url }, null);
 }
 
 /** The gateway chosen with `gateways use`; null without one, or if an option selects local data. */
@@ -63,20 +65,36 @@ function knownAt(url: string, gateways: readonly KnownGateway[]): KnownGateway {
 }
 
 /** Calls the admin API of a gateway elsewhere, with a token. */
-class RemoteTransport implements Transport {
+export class RemoteTransport implements Transport {
   readonly #url: string;
   readonly #token: string;
+  readonly #patience: Patience;
 
-  constructor(url: string, token: string) {
+  constructor(url: string, token: string, patience = usualPatience) {
     this.#url = url;
     this.#token = token;
+    this.#patience = patience;
   }
 
-  async send({ method, path, body }: OperationCall): Promise<Response> {
-    const response = await this.#fetch(path, { method, body }).catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new CommandError(`no response from ${this.#url}: ${why}`);
+  async send({ method, path, body }: OperationCall, onNote: (text: string) => void): Promise<Response> {
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      "content-type": "application/json",
+      [framesHeader]: "1",
+    };
+    return callPatiently({
+      send: async (signal) => this.#accept(await this.#fetch(path, { method, body, headers, signal })),
+      // Every gateway has it at once, and a proxy in front passes it.
+      probe: (signal) => this.#fetch("/session", { signal }),
+      onNote,
+      patience: this.#patience,
+    }).catch((error: unknown) => {
+      if (error instanceof CommandError) throw error;
+      throw new Unanswered(`no response from ${this.#url}${whySilent(error)}`, method);
     });
+  }
+
+  #accept(response: Response): Response {
     if (response.status >= 300 && response.status < 400) {
       const target = response.headers.get("location") ?? "nowhere";
       throw new CommandError(
@@ -92,15 +110,22 @@ class RemoteTransport implements Transport {
   }
 
   #fetch(path: string, init: RequestInit): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
+    // Bun's own limit on a silent response is five minutes.
+    const unlimited = { timeout: false } as object;
     // A redirect could lead the token elsewhere.
     return fetch(this.#url + adminBase + path, {
       ...init,
-      headers,
+      ...unlimited,
       redirect: "manual",
       ...directSession(this.#url),
     });
   }
 
   async close(): Promise<void> {}
+}
+
+function whySilent(error: unknown): string {
+  if (error instanceof GatewaySilent)
+    return ` for ${error.seconds} s: check the address, and what is between here and there`;
+  return `: ${error instanceof Error ? error.message : String(error)}`;
 }

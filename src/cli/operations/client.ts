@@ -1,11 +1,13 @@
 import { isObject } from "../../base/json.ts";
 import type { GatewayHello } from "../../base/system/command-socket.ts";
 import { reachable } from "../serve/reachable.ts";
-import { CommandError } from "../terminal/terminal.ts";
+import { startProgress } from "../terminal/progress.ts";
+import { CommandError, type Terminal } from "../terminal/terminal.ts";
 
 /** Sends an operation to where it is performed: a running gateway, this process, or a gateway elsewhere. */
 export interface Transport {
-  send(call: OperationCall): Promise<Response>;
+  /** `onNote` is called with the progress of an operation that takes long. */
+  send(call: OperationCall, onNote: (text: string) => void): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -31,9 +33,11 @@ export class OperationClient {
   /** The gateway of this machine that performs the operations; null without one. */
   readonly gateway: GatewayHello | null;
   readonly #transport: Transport;
+  readonly #terminal: Terminal;
 
-  constructor(transport: Transport, place: DataPlace, gateway: GatewayHello | null) {
+  constructor(transport: Transport, terminal: Terminal, place: DataPlace, gateway: GatewayHello | null) {
     this.#transport = transport;
+    this.#terminal = terminal;
     this.place = place;
     this.gateway = gateway;
   }
@@ -122,7 +126,10 @@ export class OperationClient {
     path: string,
     body: OperationCall["body"],
   ): Promise<Response> {
-    const response = await this.#transport.send({ method, path, body });
+    const progress = startProgress(this.#terminal);
+    const response = await this.#transport
+      .send({ method, path, body }, (text) => progress.show(text))
+      .finally(() => progress.end());
     if (response.ok) return response;
     const message = await messageOf(response);
     const isOlder = "gateway" in this.place && response.status === 404 && message.startsWith("Unknown path ");
@@ -134,10 +141,19 @@ export class OperationClient {
   }
 }
 
+/** A call was sent, and its response did not arrive. A change can still take effect. */
+export class Unanswered extends CommandError {
+  /** What happened, without a word about the change. */
+  readonly why: string;
+
+  constructor(why: string, method: OperationCall["method"]) {
+    super(method === "GET" ? why : `${why}; the change can still take effect: check before you repeat it`);
+    this.why = why;
+  }
+}
+
 function rejectUnreadable(method: OperationCall["method"]): never {
-  const outcome =
-    method === "GET" ? "" : "; the change can still have taken effect: check before you repeat it";
-  throw new CommandError(`the gateway's response is incomplete, or not what this sluice expects${outcome}`);
+  throw new Unanswered("the gateway's response is incomplete, or not what this sluice expects", method);
 }
 
 interface PageOf<Row> {

@@ -13,9 +13,9 @@ import {
 } from "../help.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { startProgress } from "../terminal/progress.ts";
-import { CommandFailed, printDone, printJson, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, CommandFailed, printDone, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
-import type { OperationCall, OperationClient } from "./client.ts";
+import { type OperationCall, type OperationClient, Unanswered } from "./client.ts";
 import { type OperationUse, withOperations } from "./with-operations.ts";
 
 /** A call of an operation from the command line. */
@@ -63,6 +63,8 @@ export interface OperationEntry<Answer, Fields = object, Extras = object, Prepar
   path?(given: Fields & Extras): string;
   /** The question before a change that cannot be undone; null if there is none. */
   asks?(call: EnteredCall<Fields & Extras>): string | null | Promise<string | null>;
+  /** How to find out whether the change happened, or to repeat it safely, if its response does not come. */
+  unanswered?(given: Fields & Extras): string;
   /** Reads what the output needs before the operation: a secret that was issued must not wait for anything. */
   prepare?(call: EnteredCall<Fields & Extras>): Promise<Prepared>;
   /** Reads the whole response, if it is paged. */
@@ -129,7 +131,8 @@ export function operation<
         if (question != null) await confirm(question, options, terminal);
         const input = await inputOf(entry, path, call);
         const prepared = await entry.prepare?.(call);
-        const first = await client.perform<Answer>(method, filled(entry.path?.(given) ?? path, given), input);
+        const performing = client.perform<Answer>(method, filled(entry.path?.(given) ?? path, given), input);
+        const first = await advised(performing, entry.unanswered?.(given), terminal);
         const answer = (await entry.whole?.(first, input, client)) ?? first;
         showWarnings(entry.warns?.(answer) ?? [], terminal);
         if (options.json) printJson((await entry.document?.(answer, call, prepared)) ?? answer, terminal);
@@ -141,6 +144,25 @@ export function operation<
       });
     });
   };
+}
+
+/** An operator who waits for a change and repeats it must not enter it twice. */
+const adviceAfterMs = 10_000;
+
+async function advised<Answer>(
+  performing: Promise<Answer>,
+  advice: string | undefined,
+  terminal: Terminal,
+): Promise<Answer> {
+  if (advice === undefined) return performing;
+  const timer = setTimeout(() => terminal.note(`still waiting for the response; ${advice}`), adviceAfterMs);
+  try {
+    return await performing;
+  } catch (error) {
+    throw error instanceof Unanswered ? new CommandError(`${error.why}; ${advice}`) : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A command that lists an operation's results, from all pages. */

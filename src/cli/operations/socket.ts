@@ -1,14 +1,15 @@
 import { statSync } from "node:fs";
 import { userHeader } from "../../admin/api/local.ts";
+import { framesHeader } from "../../base/requests/frames.ts";
 import { commandSocket, type GatewayHello, helloPath } from "../../base/system/command-socket.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { CommandError } from "../terminal/terminal.ts";
 import { callingUser, nameOfUser } from "./calling-user.ts";
-import type { OperationCall, Transport } from "./client.ts";
+import { type OperationCall, type Transport, Unanswered } from "./client.ts";
+import { callPatiently, GatewaySilent, usualPatience } from "./patient-call.ts";
 
 /** A gateway that does not respond for so long hangs. */
 const helloTimeoutMs = 20_000;
-const helloEveryMs = 5_000;
 
 /** The gateway that serves this folder; null if none does. Throws if one hangs, or belongs to another user. */
 export async function greet(dir: string): Promise<GatewayHello | null> {
@@ -30,7 +31,14 @@ async function sayHello(dir: string, timeoutMs: number): Promise<GatewayHello> {
 }
 
 function callSocket(dir: string, path: string, init: RequestInit): Promise<Response> {
-  return fetch(`http://gateway${path}`, { ...init, unix: commandSocket(dir), keepalive: false });
+  // Bun's own limit on a silent response is five minutes.
+  const unlimited = { timeout: false } as object;
+  return fetch(`http://gateway${path}`, {
+    ...init,
+    ...unlimited,
+    unix: commandSocket(dir),
+    keepalive: false,
+  });
 }
 
 /** Whether there is no socket, or only one of a process that has ended. */
@@ -48,27 +56,24 @@ export class SocketTransport implements Transport {
     this.gateway = gateway;
   }
 
-  /** Sends an operation, which can take minutes. Gives up only if the gateway no longer responds to the hello request. */
-  async send({ method, path, body }: OperationCall): Promise<Response> {
-    const hung = new AbortController();
-    const watch = setInterval(() => {
-      sayHello(this.#dir, helloTimeoutMs).catch((error: unknown) => {
-        if (error instanceof DOMException) hung.abort();
-      });
-    }, helloEveryMs);
+  async send({ method, path, body }: OperationCall, onNote: (text: string) => void): Promise<Response> {
+    const headers = { [userHeader]: encodeURIComponent(callingUser()), [framesHeader]: "1" };
     try {
-      const headers = { [userHeader]: encodeURIComponent(callingUser()) };
-      return await callSocket(this.#dir, path, { method, body, headers, signal: hung.signal });
+      return await callPatiently({
+        send: (signal) => callSocket(this.#dir, path, { method, body, headers, signal }),
+        probe: (signal) => callSocket(this.#dir, helloPath, { signal }),
+        onNote,
+        patience: usualPatience,
+      });
     } catch (error) {
       if (isUnserved(error)) throw error;
       const { pid } = this.gateway;
-      const outcome =
-        method === "GET" ? "" : "; the change can still take effect: check before you repeat it";
-      if (hung.signal.aborted)
-        throw new CommandError(`the gateway (process ${pid}) does not respond${outcome}`);
-      throw new CommandError(`the gateway (process ${pid}) ended before it responded${outcome}`);
-    } finally {
-      clearInterval(watch);
+      throw new Unanswered(
+        error instanceof GatewaySilent
+          ? `the gateway (process ${pid}) has not responded for ${error.seconds} s`
+          : `the gateway (process ${pid}) ended before it responded`,
+        method,
+      );
     }
   }
 

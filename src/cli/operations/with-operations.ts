@@ -56,7 +56,7 @@ async function openHere(
   const gateway = first instanceof SocketTransport ? first.gateway : null;
   const store = gateway?.store ?? (address && nameOfDatabase(address));
   const place = store === null ? { data_folder: dir } : { store };
-  return new OperationClient(new Reaching(first, reach), place, gateway);
+  return new OperationClient(new Reaching(first, reach), terminal, place, gateway);
 }
 
 /** Calls operations that only a running gateway can perform, here or elsewhere. Null if none runs on the data. */
@@ -71,7 +71,7 @@ export async function runningGateway(
   const gateway = await greet(dir);
   if (gateway === null || (address !== null && gateway.store !== nameOfDatabase(address))) return null;
   const place = gateway.store === null ? { data_folder: dir } : { store: gateway.store };
-  return new OperationClient(new SocketTransport(dir, gateway), place, gateway);
+  return new OperationClient(new SocketTransport(dir, gateway), terminal, place, gateway);
 }
 
 /** A gateway that stops between two calls has accepted the first only: the second is made where the data is then. */
@@ -84,10 +84,10 @@ class Reaching implements Transport {
     this.#reach = reach;
   }
 
-  async send(call: OperationCall): Promise<Response> {
+  async send(call: OperationCall, onNote: (text: string) => void): Promise<Response> {
     for (;;) {
       try {
-        return await this.#current.send(call);
+        return await this.#current.send(call, onNote);
       } catch (error) {
         if (!isUnserved(error)) throw error;
         await this.#current.close();

@@ -63,6 +63,8 @@ export const keysCreateCommand = operation<IssuedKeyView, NewKeyFields, ForClien
   ],
   creates: true,
   check: checkMode,
+  unanswered: () =>
+    "`sluice keys list` shows whether it was created, and `sluice keys rotate` issues a new secret",
   prepare: async ({ given, client }) => (given.client === undefined ? [] : modelsOf(client)),
   document: async (issued, call, models) =>
     keyDocument(issued, call.client.place, await connectWith(issued, call, models)),

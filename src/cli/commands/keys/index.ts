@@ -1,6 +1,6 @@
 import type { EnteredKey, KeyStatusView, KeyView } from "../../../admin/key-terms/schema.ts";
 import { balanceText } from "../../account-output.ts";
-import { adjustFields, type CreditFields, topUpFields } from "../../credit-fields.ts";
+import { adjustFields, type CreditFields, topUpFields, whetherEntered } from "../../credit-fields.ts";
 import { commandGroup } from "../../help.ts";
 import { keyDocument, showKey } from "../../key-output.ts";
 import { segment } from "../../operations/client.ts";
@@ -37,6 +37,7 @@ const topUpCommand = operation<EnteredKey, CreditFields & { key: string }>({
   summary: "Add credit to a key",
   call: "POST /keys/:key/topup",
   fields: { key, ...topUpFields },
+  unanswered: whetherEntered,
   examples: [
     "sluice keys topup slu_8fK2mQ0x 10",
     ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
@@ -50,6 +51,7 @@ const adjustCommand = operation<EnteredKey, CreditFields & { key: string }>({
   summary: "Correct a key's credit, up or down, with a ledger entry",
   call: "POST /keys/:key/adjust",
   fields: { key, ...adjustFields },
+  unanswered: whetherEntered,
   examples: [
     'sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"',
     'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',

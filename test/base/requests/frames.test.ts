@@ -1,0 +1,68 @@
+import { expect, test } from "bun:test";
+import { framesHeader, framesType, inFrames, readFrames } from "../../../src/base/requests/frames.ts";
+
+const asked = () => new Request("http://gateway/", { headers: { [framesHeader]: "1" } });
+const noHeaders = () => ({});
+
+/** A response that is not ready at once. */
+function later() {
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  return { promise, resolve };
+}
+
+async function slowly(request: Request, response: Response, texts: readonly string[] = []) {
+  const working = later();
+  const sent = await inFrames(request, noHeaders, (report) => {
+    for (const text of texts) report(text);
+    return working.promise;
+  });
+  return { sent, answer: () => working.resolve(response) };
+}
+
+test("a response that takes long arrives whole, behind notes of its progress", async () => {
+  const { sent, answer } = await slowly(asked(), Response.json({ rows: 2 }, { status: 409 }), ["1 of 2"]);
+  expect(sent.headers.get("content-type")).toBe(framesType);
+  const notes: (string | null)[] = [];
+  const read = await readFrames(sent, (note) => {
+    notes.push(note);
+    if (note !== null) answer();
+  });
+  expect([read.status, read.headers.get("content-type"), await read.json()]).toEqual([
+    409,
+    expect.stringContaining("application/json"),
+    { rows: 2 },
+  ]);
+  expect(notes[0]).toBe("1 of 2");
+});
+
+test("a response that is ready, or whose client reads no frames, is sent as it is", async () => {
+  const ready = Response.json({});
+  expect(await inFrames(asked(), noHeaders, async () => ready)).toBe(ready);
+  const unasked = inFrames(new Request("http://gateway/"), noHeaders, () =>
+    Bun.sleep(1_100).then(() => ready),
+  );
+  expect(await unasked).toBe(ready);
+});
+
+test("a long text arrives in the pieces of any connection", async () => {
+  const text = "line of an export\n".repeat(50_000);
+  const { sent, answer } = await slowly(asked(), new Response(text));
+  answer();
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      for (let at = 0; at < chunk.length; at += 4_099) controller.enqueue(chunk.slice(at, at + 4_099));
+    },
+  });
+  const { body, headers } = sent;
+  const read = await readFrames(new Response(body?.pipeThrough(cut), { headers }), () => {});
+  expect((await read.text()) === text).toBe(true);
+});
+
+test("a response that breaks off is an error, and not a short one", async () => {
+  const { sent, answer } = await slowly(asked(), new Response("all of it"));
+  answer();
+  const bytes = await sent.bytes();
+  const broken = new Response(bytes.slice(0, -5), { headers: sent.headers });
+  const read = await readFrames(broken, () => {});
+  expect(await read.text().catch(String)).toContain("ended before the response was complete");
+});
