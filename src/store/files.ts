@@ -17,6 +17,8 @@ export interface RestoreResult {
 export interface FolderMaintenance {
   /** False for a folder without data. Throws `ledger_missing` if there has been a database and it is gone. */
   hasData(): boolean;
+  /** Puts an empty ledger where one was lost. Throws if there is one. */
+  beginNewLedger(nowMs: number): Promise<void>;
   /** Why the folder cannot be used, as the end of a sentence; null if the error has another cause. */
   describeProblem(error: unknown): string | null;
 

@@ -14,6 +14,7 @@ interface Options extends DataOptions {
   readonly bedrock?: string;
   readonly vertex?: string;
   readonly local?: true;
+  readonly newLedger?: true;
 }
 
 export function serveCommand(terminal: Terminal): Command {
@@ -36,6 +37,7 @@ export function serveCommand(terminal: Terminal): Command {
       region,
     )
     .option("--vertex <project>", "without a file, serve Vertex AI, with Google's own credentials", project)
+    .option("--new-ledger", "start over with an empty ledger in a folder that has lost its own")
     .option("--local", "without a file, serve the models of Ollama, at OLLAMA_HOST or its usual port")
     .examples(
       [
@@ -86,6 +88,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
     settings: withoutStore,
     configOnDisk: reloads,
     json: options.json === true,
+    newLedger: options.newLedger === true,
     terminal,
   });
   reloads.of(running);
@@ -114,7 +117,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
 
 /** A self-hosted server is asked for its models at each start; vendors are never called. */
 async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<LoadOptions> {
-  const { config, demoOnly, bedrock, vertex, local, ...flags } = options;
+  const { config, demoOnly, bedrock, vertex, local, newLedger: _, ...flags } = options;
   const { requestedBedrock, requestedVertex } = await import("../../config/environment/requested.ts");
   const requested = [
     ...(bedrock === undefined ? [] : [requestedBedrock(bedrock, env)]),

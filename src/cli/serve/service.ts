@@ -21,11 +21,14 @@ interface ServiceOptions {
   readonly settings: Settings;
   readonly configOnDisk: ConfigOnDisk;
   readonly json: boolean;
+  /** Begins with an empty ledger where one was lost. */
+  readonly newLedger: boolean;
   readonly terminal: Terminal;
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { settings, configOnDisk, json, terminal } = options;
+  const { settings, configOnDisk, json, newLedger, terminal } = options;
+  if (newLedger) await beginNewLedger(settings, terminal);
   // PostgreSQL is restored by its own tools.
   const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
   const running = await whenFolderIsFree(settings.server.data, () =>
@@ -220,6 +223,12 @@ async function whenFolderIsFree<Result>(dir: string, work: () => Promise<Result>
       );
     }
   }
+}
+
+async function beginNewLedger({ store, server }: Settings, terminal: Terminal): Promise<void> {
+  if (store !== null) throw new CommandError("--new-ledger is for data in a folder; this data is in PostgreSQL");
+  await withFolder(server.data, (folder) => folder.beginNewLedger(systemClock.wallMs()));
+  terminal.note(`${server.data} begins with a new, empty ledger; start without --new-ledger from now on`);
 }
 
 async function checkedFolder({ server }: Settings, terminal: Terminal): Promise<FolderMaintenance> {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { systemCode } from "../../../base/system/system-code.ts";
 import type { FolderMaintenance } from "../../files.ts";
 import { dataFolder } from "./folder.ts";
-import { finishRestore, rejectMissingLedger } from "./missing-ledger.ts";
+import { beginNewLedger, finishRestore, rejectMissingLedger } from "./missing-ledger.ts";
 import { restoreDatabase } from "./restore.ts";
 import * as staged from "./staged-restore.ts";
 
@@ -14,6 +14,7 @@ export function sqliteMaintenance(dir: string): FolderMaintenance {
       rejectMissingLedger(folder);
       return false;
     },
+    beginNewLedger: (nowMs) => beginNewLedger(dir, nowMs),
     describeProblem: describeFolderProblem,
     restore: (from, nowMs) => restoreDatabase({ dir, from, nowMs }),
     finishRestore: (nowMs) => finishRestore(dir, nowMs),
