@@ -83,6 +83,12 @@ const kinds = {
     about: "The last audit of the ledger found differences.",
     resolvedText: () => "The last audit of the ledger found no differences.",
   },
+  ledger_damaged: {
+    severity: "critical",
+    next: () => "sluice ledger audit",
+    about: "The database or its log was found damaged, and charges may be missing.",
+    resolvedText: ({ subject }) => `The ledger of gateway ${subject.label} was restored, or is intact again.`,
+  },
   feed_stopped: {
     severity: "critical",
     next: () => "sluice ledger feed resume",

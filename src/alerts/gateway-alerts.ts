@@ -4,7 +4,7 @@ import { size } from "../base/text/size.ts";
 import type { ModelSettings, Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { TracingProblem } from "../observe/span-outbox.ts";
-import type { StoreProblem } from "../store/store.ts";
+import type { LedgerDamage, StoreProblem } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
 import type { DiskSpace } from "./disk-watch.ts";
@@ -17,6 +17,8 @@ export interface GatewayState {
   problem(): StoreProblem | null;
   /** Requests that were not recorded since the start, if some were lost just now; else null. */
   droppedContent?(): number | null;
+  /** Damage of the ledger's files; null while none is known. */
+  ledgerDamage?(): LedgerDamage | null;
   /** Why traces do not arrive; null while they do. */
   tracingProblem?(): TracingProblem | null;
   /** Why the ledger's feed does not reach its receiver; null while it does. */
@@ -36,7 +38,15 @@ export interface FeedProblem {
 
 /** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
-  { settings, deploymentHealth, droppedContent, tracingProblem, lowDisk, feedProblem }: GatewayState,
+  {
+    settings,
+    deploymentHealth,
+    droppedContent,
+    tracingProblem,
+    lowDisk,
+    feedProblem,
+    ledgerDamage,
+  }: GatewayState,
   nowMs: number,
   /** The models that were requested within `priceUseDays`. */
   requestedModels: ReadonlySet<string> = new Set(),
@@ -47,6 +57,7 @@ export function gatewayAlerts(
   const untraced = tracingProblem?.() ?? null;
   const disk = lowDisk?.(nowMs) ?? null;
   const feed = feedProblem?.(nowMs) ?? null;
+  const damage = ledgerDamage?.() ?? null;
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
@@ -58,6 +69,7 @@ export function gatewayAlerts(
       details: { reason },
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
+    ...(damage === null ? [] : [ledgerDamaged(server.node, damage)]),
     ...(disk === null ? [] : [diskLow(server, disk)]),
     ...(feed === null ? [] : [feedAlert(feed)]),
     ...(untraced === null ? [] : [tracesDropped(server.node, untraced)]),
@@ -232,6 +244,17 @@ function feedAlert({ kind, sinceMs, throughId, problem }: FeedProblem): Alert {
     sinceMs,
     text: kind === "feed_stopped" ? stopped : behind,
     details: { through: throughId, reason: problem },
+  };
+}
+
+function ledgerDamaged(node: string, { atMs, text }: LedgerDamage): Alert {
+  return {
+    ...unsetAlertFields,
+    kind: "ledger_damaged",
+    subject: { type: "ledger", id: node, label: node },
+    sinceMs: atMs,
+    text,
+    details: {},
   };
 }
 

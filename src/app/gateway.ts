@@ -157,6 +157,7 @@ export function createSenders(gateway: Gateway, { backend, clock, logs, tracing 
     deploymentHealth: () => gateway.configured.upstream.health(),
     problem: () => backend.problem,
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
+    ledgerDamage: () => backend.store.files?.damage ?? null,
     tracingProblem: () => tracing.problem,
     lowDisk: (nowMs) => disk.readLow(nowMs),
     feedProblem: (nowMs) => feed.problem(nowMs),

@@ -2,13 +2,13 @@ import { version } from "../../package.json";
 import { listenForCommands } from "../admin/api/command-listener.ts";
 import { createAdmin } from "../admin/create.ts";
 import { openBackend } from "../backend/open.ts";
-import { msPerDay, systemClock } from "../base/clock.ts";
+import { type Clock, msPerDay, systemClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import type { ConfigOnDisk, ReloadConsent } from "../config/on-disk.ts";
 import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
-import { createLogs } from "../observe/log.ts";
+import { createLogs, type Log } from "../observe/log.ts";
 import { nameOfDatabase } from "../store/open.ts";
 import { ProblemWatch } from "../store/problem-watch.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
@@ -23,6 +23,8 @@ import { stopGateway } from "./stop.ts";
 import { PriceWatch, settingsWithStoredPrices } from "./stored-prices.ts";
 
 const pruneEveryMs = 10 * 60_000;
+/** How often to see whether the week since the last check of the whole database is over. */
+const checkEveryMs = 60 * 60_000;
 
 export interface RunningGateway {
   readonly url: string;
@@ -156,6 +158,7 @@ function startUpkeep(
   const running = () => gateway.configured.settings.storedPrices;
   const prices = new PriceWatch({ store: backend.store, running, configOnDisk, log });
   const pruning = new Repeating();
+  const damageCheck = startDamageCheck(backend.store, clock, log);
   watcher.start();
   alarms.start();
   pruning.start(pruneEveryMs, () => {
@@ -173,10 +176,31 @@ function startUpkeep(
     await stopBackgrounds();
     await watcher.stop();
     pruning.stop();
+    await damageCheck.stop();
     prices.stop();
     alarms.stop();
     await feed.stop();
     await monitor.stop();
     await retention.stop();
   };
+}
+
+/** Reports damage of the ledger's files, and looks for it once a week. An alert repeats it. */
+function startDamageCheck({ files }: Store, clock: Clock, log: Log): Repeating {
+  const checking = new Repeating();
+  let reported: string | null = null;
+  const report = () => {
+    const damage = files?.damage ?? null;
+    if (damage !== null && damage.text !== reported) log.error({}, damage.text);
+    reported = damage?.text ?? null;
+  };
+  report();
+  if (files === null) return checking;
+  checking.start(checkEveryMs, () =>
+    files
+      .checkIfDue(clock.wallMs())
+      .then(report)
+      .catch((err: unknown) => log.error({ err }, "the database could not be checked")),
+  );
+  return checking;
 }

@@ -1,8 +1,19 @@
+/** Damage of the ledger's files that was found. */
+export interface LedgerDamage {
+  readonly atMs: number;
+  /** What was found, and what to do. */
+  readonly text: string;
+}
+
 /** Operations that only an open store of files (SQLite) has. */
 export interface StoreFiles {
   /** The path to which `close` copied the whole store because its own file was gone; null if that was not necessary. */
   readonly rescuedTo: string | null;
-  /** Makes a complete copy while others keep reading and writing. Never overwrites a file. */
+  /** Null while the database and its log are intact, as far as is known. */
+  readonly damage: LedgerDamage | null;
+  /** Checks the whole database if that is due, once a week. */
+  checkIfDue(nowMs: number): Promise<void>;
+  /** Checks the whole database and makes a complete copy, while others keep reading and writing. Never overwrites a file. */
   backup(file: string): Promise<void>;
   /** The error to show instead of this one if the disk is full; other errors are returned unchanged. */
   explain(error: unknown): unknown;

@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
 import { newStats } from "../health.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
 import { Journal } from "../journal/journal.ts";
@@ -11,6 +12,7 @@ import { createFolder, type DataFolder, dataFolder } from "./files/folder.ts";
 import { lockFolder, tryLock } from "./files/folder-lock.ts";
 import { diskFullError, isFull } from "./files/full-disk.ts";
 import { checkIntegrity } from "./files/integrity.ts";
+import { noteDamagedLog } from "./files/ledger-damage.ts";
 import { rejectMissingLedger } from "./files/missing-ledger.ts";
 import { OpenFiles } from "./files/open-files.ts";
 import { restrictPermissions } from "./files/permissions.ts";
@@ -58,6 +60,7 @@ export async function openUnlocked(
   rejectMissingLedger(folder);
   createFolder(folder);
   restrictPermissions(folder, options.onPermissionsRestricted ?? (() => {}));
+  lookAtLog(folder, options);
   const database = await openChecked(folder, options);
   try {
     const stats = newStats();
@@ -94,6 +97,22 @@ export async function openUnlocked(
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** Before the database is opened. A gateway that runs writes to the log, and has looked at it when it started. */
+function lookAtLog(folder: DataFolder, { clock, role, locks }: StoreSettings): void {
+  if (role === "gateway" || locks === true) {
+    noteDamagedLog(folder, clock.wallMs());
+    return;
+  }
+  if (!existsSync(`${folder.databaseFile}-wal`)) return;
+  const lock = tryLock(folder);
+  if (lock === null) return;
+  try {
+    noteDamagedLog(folder, clock.wallMs());
+  } finally {
+    lock.release();
   }
 }
 

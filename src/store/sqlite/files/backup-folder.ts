@@ -17,6 +17,7 @@ export function backupFile(
   { backupDir }: Pick<DataFolder, "backupDir">,
   what: string,
   nowMs: number,
+  ending = "db",
 ): string {
-  return join(backupDir, `${what}-${new Date(nowMs).toISOString().replaceAll(":", "-")}.db`);
+  return join(backupDir, `${what}-${new Date(nowMs).toISOString().replaceAll(":", "-")}.${ending}`);
 }

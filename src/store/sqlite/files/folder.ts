@@ -15,6 +15,10 @@ export interface DataFolder {
   readonly backupDir: string;
   /** Written by a gateway that could not sync its log: what it had acknowledged. */
   readonly failedSyncFile: string;
+  /** Written by a start that found the log damaged. */
+  readonly damagedLogFile: string;
+  /** When the whole database was last checked, and what was found. */
+  readonly checkedFile: string;
 }
 
 export function dataFolder(dir: string): DataFolder {
@@ -28,6 +32,8 @@ export function dataFolder(dir: string): DataFolder {
     incomingFile: `${databaseFile}.incoming`,
     backupDir: join(dir, "backups"),
     failedSyncFile: join(dir, "sluice.sync-failed"),
+    damagedLogFile: join(dir, "sluice.log-damaged"),
+    checkedFile: join(dir, "sluice.checked"),
   };
 }
 

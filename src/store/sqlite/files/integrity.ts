@@ -6,11 +6,11 @@ import { codeOf, corruptError, isCorrupt } from "../connection.ts";
 const essentialTables = ["state", "keys", "accounts", "holds"];
 
 /** Up to this size the whole file is checked at every start, which takes about 50 ms. */
-const wholeCheckLimitBytes = 16 * 1024 * 1024;
+export const wholeCheckLimitBytes = 16 * 1024 * 1024;
 
 /**
  * Throws for a damaged database before anything is written to it. A large file is not read completely, so that the
- * start stays fast however long the history; `sluice ledger audit` reads everything.
+ * start stays fast however long the history: a backup checks all of it, and the gateway once a week.
  */
 export function checkIntegrity(database: Database, file: string): void {
   const targets = statSync(file).size <= wholeCheckLimitBytes ? [null] : essentialTables;
@@ -18,6 +18,12 @@ export function checkIntegrity(database: Database, file: string): void {
     const problems = quickCheck(database, table, file);
     if (problems.length > 0) throw corruptError(file, problems.join("; "));
   }
+}
+
+/** Throws for a database that is damaged anywhere. Reads all of it. */
+export function checkWhole(database: Database, file: string): void {
+  const problems = quickCheck(database, null, file);
+  if (problems.length > 0) throw corruptError(file, problems.join("; "));
 }
 
 /** At most three problems; none if the table is intact. A null table means the whole file. */

@@ -11,6 +11,7 @@ import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { quickCheck } from "./integrity.ts";
+import { forgetDamage } from "./ledger-damage.ts";
 import { replaceDatabase } from "./replace.ts";
 
 export interface RestoreOptions {
@@ -41,7 +42,9 @@ async function putInPlace(folder: DataFolder, from: string, kept: string): Promi
   const { incomingFile } = folder;
   try {
     await takeCopy(from, incomingFile);
-    return { replaced: (await replaceDatabase(folder, kept)) ? kept : null };
+    const hasReplaced = await replaceDatabase(folder, kept);
+    forgetDamage(folder);
+    return { replaced: hasReplaced ? kept : null };
   } catch (error) {
     rmSync(incomingFile, { force: true });
     throw error;

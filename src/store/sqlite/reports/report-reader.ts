@@ -8,6 +8,8 @@ export interface ReportReader extends ReportQueries {
   readonly read: Query;
   /** Several statements that see the same state. */
   readTogether<Result>(work: () => Work<Result>): Promise<Result>;
+  /** Reads the whole ledger; at most three problems, none if it is intact. */
+  findDamage(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export function commandReader(dir: string): ReportReader {
       file().fold();
     },
     compareCosts: async (query, prices) => file().compareCosts(query, prices),
+    findDamage: async () => file().findDamage(),
     async close() {
       opened?.close();
     },

@@ -52,6 +52,13 @@ export class ReportThread implements ReportReader {
       return rows[0] as ComparedCosts;
     });
 
+  readonly findDamage = () =>
+    this.#inTurn(async () => {
+      const { rows } = await this.#thread.ask({ kind: "check" });
+      // They are at most three sentences.
+      return rows as readonly string[];
+    });
+
   /** Lets the running report end for a while, so that nothing reads the ledger when it is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;

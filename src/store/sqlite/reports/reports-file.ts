@@ -70,6 +70,17 @@ export class ReportsFile {
     });
   }
 
+  /** Problems of the ledger's database; none if all of it is intact. */
+  findDamage(): readonly string[] {
+    try {
+      const rows = this.#database.query<{ quick_check: string }, []>("PRAGMA ledger.quick_check(3)").all();
+      return rows.map((row) => row.quick_check).filter((line) => line !== "ok");
+    } catch (error) {
+      if (isCorrupt(codeOf(error))) return [String(error)];
+      throw error;
+    }
+  }
+
   close(): void {
     this.#database.close();
   }

@@ -12,7 +12,7 @@ export type ReportQuestion =
     }
   /** The next rows of the same result. */
   | { readonly kind: "more" }
-  | { readonly kind: "begin" | "end" | "fold" | "close" };
+  | { readonly kind: "begin" | "end" | "fold" | "check" | "close" };
 
 export interface ReportRows {
   readonly rows: readonly unknown[];

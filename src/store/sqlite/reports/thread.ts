@@ -40,6 +40,9 @@ function perform(message: ReportQuestion): void {
     case "fold":
       file.fold();
       return;
+    case "check":
+      rest = [...file.findDamage()];
+      return;
     case "close":
       file.close();
       file = null;
