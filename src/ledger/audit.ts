@@ -3,7 +3,6 @@ import type { LedgerFault, Snapshot, Store } from "../store/store.ts";
 import { ChainAudit, readChain } from "./audit-chain.ts";
 import { type AuditOptions, auditCharges } from "./audit-charges.ts";
 
-
 export interface Difference extends Pick<LedgerFault, "keyId" | "where" | "field"> {
   readonly kept: number | string;
   readonly recomputed: number | string;

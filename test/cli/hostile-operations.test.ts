@@ -1,6 +1,8 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandSocket, helloPath } from "../../src/base/system/command-socket.ts";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { newPlace, sluice } from "./fixtures.ts";
 
 /** What the gateway elsewhere answers to every operation. */
@@ -117,6 +119,33 @@ test.each(["constructor", "__proto__"])("no gateway is called %s until it is add
     "status",
   );
   expect([code, stderr]).toEqual([1, expect.stringContaining(`no gateway is called "${name}"`)]);
+});
+
+test("a running gateway of another release, whose response a command cannot show, is named", async () => {
+  const place = newPlace();
+  const data = join(place.folder, "data");
+  putEmptyLedger(data);
+  const older = Bun.serve({
+    unix: commandSocket(data),
+    fetch(request) {
+      const hello = { version: "0.0.1", pid: 4711, address: "http://127.0.0.1:1", store: null };
+      return Response.json(new URL(request.url).pathname === helloPath ? hello : { data: [{ id: "key_1" }] });
+    },
+  });
+  try {
+    for (const command of ["keys list", "keys show key_1", "accounts show a"]) {
+      const { code, stderr } = await sluice(place, ...command.split(" "), "--data", data);
+      expect([command, code, stderr]).toEqual([
+        command,
+        1,
+        expect.stringMatching(
+          /^error: the running gateway \(process 4711, release 0\.0\.1\) responded with .*restart it/,
+        ),
+      ]);
+    }
+  } finally {
+    await older.stop(true);
+  }
 });
 
 test("a top-up without a response says how to see whether it happened, and how to repeat it", async () => {

@@ -68,7 +68,7 @@ test("a gateway under nohup outlives its terminal, and reloads on SIGHUP", async
 
 test("a second start says which process has the folder, and where it listens", async () => {
   const { pid, cwd, env, output } = await startInTerminal();
-  const address = /listening on (\S+)/.exec(output())?.[1];
+  const address = /^listening on (\S+)/m.exec(output())?.[1];
   const second = await run(["serve", "--port", "0"], { cwd, env });
   expect(second.code).toBe(1);
   expect(second.stderr).toContain(`in use by a running gateway (process ${pid}, ${address})`);

@@ -146,6 +146,10 @@ describe("models by the built-in catalog", () => {
       'providers.openai.catalog: catalog "opneai" does not exist, did you mean "openai"?',
     ],
     ['models = "catalog"\nmarkup = 0', "providers.openai.markup:"],
+    ['models = "catalog"\nmarkup = -1.2', "providers.openai.markup: must be a number above 0, not -1.2"],
+    ['models = "catalog"\nmarkup = "1.2"', "providers.openai.markup: must be a number"],
+    ['models = "catalog"\ncost_factor = 1e300', "providers.openai.cost_factor: must be"],
+    ['models = "catalog"\ncost_factor = nan', "providers.openai.cost_factor: must be"],
     ['models = "catalog"\nmarkup = 1.23456', "providers.openai.markup: must have four decimals at most"],
     [
       'models = "catalog"\ncost_factor = 1.00001',

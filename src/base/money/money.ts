@@ -31,6 +31,7 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
 
 /** Factors on prices have at most four decimals, so price and factor are whole numbers, and their product is exact. */
 export const factorParts = 10_000;
+export const maxFactor = 1_000;
 
 /**
  * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double divides

@@ -63,6 +63,8 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const first = await loadOptions(options, terminal);
   const { settings: withoutStore, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
+  const { ServiceLog } = await import("../../app/service-log.ts");
+  const { withLoggedNotes } = await import("../serve/logged-notes.ts");
   const { createReloads } = await import("../serve/reload.ts");
   const { OwnLists } = await import("../serve/own-lists.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
@@ -83,22 +85,25 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
     const { checkingConfig } = await import("../check-config.ts");
     return inTurns(checkingConfig({ ...(await again()), prices: lists.over(stored) }));
   };
+  const log = new ServiceLog(withoutStore.log);
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService({
     settings: withoutStore,
     configOnDisk: reloads,
     json: options.json === true,
     newLedger: options.newLedger === true,
-    terminal,
+    terminal: withLoggedNotes(terminal, log),
+    log,
   });
   reloads.of(running);
   lists.retryWith(() => reloads.reload({ suspendsKeys: false }));
   const { settings } = running;
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
-    terminal.note("stopping: draining requests");
+    log.info("stopping: draining requests");
     manager.stopping();
   };
+  // The log has them, too.
   const printLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
   const stopped = untilStopped(running, {
     onStopping,
@@ -108,10 +113,13 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   showWarnings(settings.warnings, terminal);
   writeFilesForCommands(settings, terminal, running.url);
   showEnvironment(source.environment, { settings, json: options.json === true, url: running.url, terminal });
+  // On a terminal the line below says so.
+  if (terminal.noteColumns === null) log.info(`listening on ${running.url}`);
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
   const losses = await stopped;
   for (const loss of losses) printLoss(loss);
+  log.info("stopped");
   process.exit(losses.length === 0 ? 0 : 1);
 }
 

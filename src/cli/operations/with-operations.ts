@@ -1,3 +1,5 @@
+import { version } from "../../../package.json";
+import type { GatewayHello } from "../../base/system/command-socket.ts";
 import { nameOfDatabase } from "../../store/open.ts";
 import { isServed } from "../../store/open-content.ts";
 import { StoreError } from "../../store/store.ts";
@@ -39,9 +41,19 @@ export async function withOperations<Result>(
     // In JSON it is a field of the result.
     if (writes && !options.json) terminal.note(terminal.noteStyle.dim(`  in ${client.name}`));
     return result;
+  } catch (error) {
+    throw client.gateway === null ? error : unlessOfOtherRelease(error, client.gateway);
   } finally {
     await client.close();
   }
+}
+
+/** The gateway that runs can be of another release, whose response lacks fields that this command expects. */
+function unlessOfOtherRelease(error: unknown, gateway: GatewayHello): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new CommandError(
+    `the running gateway (process ${gateway.pid}, release ${gateway.version}) responded with something that this sluice (${version}) does not know; restart it with the release of this command (${error.message})`,
+  );
 }
 
 async function openHere(

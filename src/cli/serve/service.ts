@@ -1,3 +1,4 @@
+import type { ServiceLog } from "../../app/service-log.ts";
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { readStoredPrices } from "../../app/stored-prices.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -23,7 +24,9 @@ interface ServiceOptions {
   readonly json: boolean;
   /** Begins with an empty ledger where one was lost. */
   readonly newLedger: boolean;
+  /** Its notes are lines of the log. */
   readonly terminal: Terminal;
+  readonly log: Pick<ServiceLog, "configure">;
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -48,6 +51,7 @@ export class Service {
   readonly settings: Settings;
   readonly #configOnDisk: ConfigOnDisk;
   readonly #terminal: Terminal;
+  readonly #log: ServiceOptions["log"];
   readonly #json: boolean;
   /** Null while a backup is restored. */
   #running: RunningGateway | null;
@@ -59,7 +63,7 @@ export class Service {
   readonly #collecting: Timer;
 
   constructor(
-    { configOnDisk, json, terminal }: ServiceOptions,
+    { configOnDisk, json, terminal, log }: ServiceOptions,
     running: RunningGateway,
     folder: FolderMaintenance | null,
   ) {
@@ -67,6 +71,7 @@ export class Service {
     this.settings = running.gateway.configured.settings;
     this.#configOnDisk = configOnDisk;
     this.#terminal = terminal;
+    this.#log = log;
     this.#json = json;
     this.#running = running;
     this.#current = this.settings;
@@ -81,6 +86,7 @@ export class Service {
     const newSecrets = newSecretFiles(this.#current, next);
     const { settings, needsRestart } = await this.#running.reload(next, consent);
     this.#current = settings;
+    this.#log.configure(settings.log);
     writeFilesForCommands(settings, this.#terminal, this.url);
     return { needsRestart, newSecrets };
   }
@@ -226,7 +232,8 @@ async function whenFolderIsFree<Result>(dir: string, work: () => Promise<Result>
 }
 
 async function beginNewLedger({ store, server }: Settings, terminal: Terminal): Promise<void> {
-  if (store !== null) throw new CommandError("--new-ledger is for data in a folder; this data is in PostgreSQL");
+  if (store !== null)
+    throw new CommandError("--new-ledger is for data in a folder; this data is in PostgreSQL");
   await withFolder(server.data, (folder) => folder.beginNewLedger(systemClock.wallMs()));
   terminal.note(`${server.data} begins with a new, empty ledger; start without --new-ledger from now on`);
 }

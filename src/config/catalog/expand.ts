@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
-import { factorParts } from "../../base/money/money.ts";
+import { factorParts, maxFactor } from "../../base/money/money.ts";
 import { vendorKinds, vendorOf } from "../../vendors/registry.ts";
 import { mapPrices } from "../dated-prices.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
@@ -54,7 +54,7 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
     }
     for (const field of ["cost_factor", "markup"] as const) {
       const factor = provider[field];
-      if (typeof factor === "number" && !isFactor(factor))
+      if (typeof factor === "number" && isInRange(factor) && !isFactor(factor))
         problems.push({ path: `${path}.${field}`, message: "must have four decimals at most" });
     }
     if (isRegional(provider) && provider.cost_factor === undefined)
@@ -111,13 +111,9 @@ function addOffer(
 ): void {
   const alias = `${name}/${model.id}`;
   if (isQualified && taken.has(alias)) return;
-  const own = {
-    ...model,
-    provider: name,
-    ...(model.price === undefined
-      ? {}
-      : { price: mapPrices(model.price, (price) => multiplied(multiplied(price, cost_factor), markup)) }),
-  };
+  const factored = (each: PriceConfig) => multiplied(multiplied(each, sound(cost_factor)), sound(markup));
+  const price = model.price === undefined ? {} : { price: mapPrices(model.price, factored) };
+  const own = { ...model, provider: name, ...price };
   if (isQualified)
     added.set(alias, { ...own, id: alias, upstream_model: model.upstream_model ?? model.id, listed: false });
   else
@@ -169,6 +165,16 @@ function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: P
 
 /** Prices have at most six decimals, so they are whole numbers of this. */
 const microUsd = 1_000_000;
+
+/** What the schema accepts. */
+function isInRange(factor: number): boolean {
+  return factor > 0 && factor <= maxFactor;
+}
+
+/** Undefined for a factor that is reported as wrong: the rest of the file is checked with the list prices. */
+function sound(factor: unknown): number | undefined {
+  return typeof factor === "number" && isInRange(factor) && isFactor(factor) ? factor : undefined;
+}
 
 function isFactor(factor: number): boolean {
   return Math.abs(factor * factorParts - Math.round(factor * factorParts)) < 1e-6;

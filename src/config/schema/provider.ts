@@ -1,5 +1,6 @@
 import { type TOptional, Type } from "@sinclair/typebox";
 import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import { maxFactor } from "../../base/money/money.ts";
 import {
   type VendorOptionName,
   vendorOption,
@@ -27,7 +28,7 @@ const optionSchemas = Object.fromEntries(
 ) as unknown as { [Name in VendorOptionName]: TOptional<(typeof vendorOptions)[Name]["schema"]> };
 
 const factor = (description: string) =>
-  Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1, description }));
+  Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: maxFactor, default: 1, description }));
 
 /** Settings of all kinds of providers, which the admin API shows unchanged. */
 export const generalProviderSchema = table({

@@ -4,7 +4,11 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
-import { beginNewLedger, finishRestore, rejectMissingLedger } from "../../../src/store/sqlite/files/missing-ledger.ts";
+import {
+  beginNewLedger,
+  finishRestore,
+  rejectMissingLedger,
+} from "../../../src/store/sqlite/files/missing-ledger.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
@@ -134,24 +138,30 @@ test("a folder that has lost its database is never begun anew", async () => {
 
 const traces = ["reports.db", "sluice.reserve", "served.json", "content.db"];
 
-test.each(traces)("a folder that has %s had a ledger, and starts over only if it is told to", async (trace) => {
-  using folder = temporaryFolder();
-  const { dir } = folder;
-  writeFileSync(join(dir, trace), "{}");
-  const open = () => openSqliteStore({ dir, clock: systemClock, role: "gateway" });
-  for (const state of ["is missing", "is empty"]) {
-    await expect(open()).rejects.toThrow(
-      new RegExp(`sluice\\.db ${state}, .*${trace} is .*sluice restore FILE.*sluice serve --new-ledger`, "s"),
-    );
-    expect(existsSync(join(dir, "sluice.db"))).toBe(state === "is empty");
-    writeFileSync(join(dir, "sluice.db"), "");
-  }
-  await beginNewLedger(dir, nowMs);
-  await expect(beginNewLedger(dir, nowMs)).rejects.toThrow("has a ledger, so nothing was changed");
-  const store = await open();
-  expect((await store.load()).accounts).toEqual([]);
-  await store.close();
-});
+test.each(traces)(
+  "a folder that has %s had a ledger, and starts over only if it is told to",
+  async (trace) => {
+    using folder = temporaryFolder();
+    const { dir } = folder;
+    writeFileSync(join(dir, trace), "{}");
+    const open = () => openSqliteStore({ dir, clock: systemClock, role: "gateway" });
+    for (const state of ["is missing", "is empty"]) {
+      await expect(open()).rejects.toThrow(
+        new RegExp(
+          `sluice\\.db ${state}, .*${trace} is .*sluice restore FILE.*sluice serve --new-ledger`,
+          "s",
+        ),
+      );
+      expect(existsSync(join(dir, "sluice.db"))).toBe(state === "is empty");
+      writeFileSync(join(dir, "sluice.db"), "");
+    }
+    await beginNewLedger(dir, nowMs);
+    await expect(beginNewLedger(dir, nowMs)).rejects.toThrow("has a ledger, so nothing was changed");
+    const store = await open();
+    expect((await store.load()).accounts).toEqual([]);
+    await store.close();
+  },
+);
 
 test("a folder whose gateway had its data in PostgreSQL has lost no ledger", async () => {
   using folder = temporaryFolder();

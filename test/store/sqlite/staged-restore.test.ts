@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
@@ -50,6 +50,31 @@ test("a copy that was handed in is put in place once, and kept until that is sai
   expect(await applyStagedRestore(dir)).toEqual({ replaced: replacedPath(dir, nowMs) });
   endStagedRestore(dir);
   expect(hasStagedRestore(dir)).toBe(false);
+});
+
+test("a copy that was handed in is not copied or read again while the gateway is stopped", async () => {
+  const { dir, copy } = await folderWithCopy();
+  await stageRestore({ dir, from: copy, nowMs });
+  const staged = statSync(join(dir, `sluice.restore-${nowMs}`)).ino;
+  expect(await applyStagedRestore(dir)).toEqual({ replaced: replacedPath(dir, nowMs) });
+  expect(statSync(join(dir, "sluice.db")).ino).toBe(staged);
+  endStagedRestore(dir);
+  expect(await keysIn(dir)).toBe(0);
+  // The old data is whole, too.
+  await stageRestore({ dir, from: replacedPath(dir, nowMs), nowMs: nowMs + 1 });
+  await applyStagedRestore(dir);
+  endStagedRestore(dir);
+  expect(await keysIn(dir)).toBe(1);
+});
+
+test("a crash between the rename and its note, in a folder that had no data, applies nothing twice", async () => {
+  const { dir, copy } = await folderWithCopy();
+  const empty = join(dir, "..", "empty");
+  await stageRestore({ dir: empty, from: copy, nowMs });
+  expect(await applyStagedRestore(empty)).toEqual({ replaced: null });
+  renameSync(join(empty, `sluice.restore-${nowMs}.applied`), join(empty, `sluice.restore-${nowMs}`));
+  expect(await applyStagedRestore(empty)).toEqual({ replaced: null });
+  expect(await keysIn(empty)).toBe(0);
 });
 
 test("a crash after the old database was set aside is made good at the next start", async () => {

@@ -65,10 +65,7 @@ async function takeOutOfUse(file: string): Promise<Database | null> {
 function keep(file: string, kept: string): void {
   // Kept by an earlier run of this restore that crashed.
   if (isSameFile(file, kept)) return;
-  try {
-    linkSync(file, kept);
-  } catch (error) {
-    if (!cannotLink.has(systemCode(error) ?? "")) throw error;
+  if (!tryLink(file, kept)) {
     if (existsSync(kept)) throw new Error(`${kept} already exists and was not overwritten.`);
     const unfinished = `${kept}.unfinished`;
     rmSync(unfinished, { force: true });
@@ -80,7 +77,18 @@ function keep(file: string, kept: string): void {
   syncFile(dirname(kept));
 }
 
-function isSameFile(one: string, other: string): boolean {
+/** Gives a file a second name. False if its file system has no hard links. */
+export function tryLink(file: string, name: string): boolean {
+  try {
+    linkSync(file, name);
+    return true;
+  } catch (error) {
+    if (!cannotLink.has(systemCode(error) ?? "")) throw error;
+    return false;
+  }
+}
+
+export function isSameFile(one: string, other: string): boolean {
   const [a, b] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }));
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
 }

@@ -6,13 +6,13 @@ import { StoreError } from "../../store.ts";
 import { pauseBatches } from "../../tables/batch-table.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
 import { rejectOtherSchema } from "../migrate.ts";
-import { copyDatabase } from "./backup.ts";
+import { copyDatabase, syncFile } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder } from "./folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { quickCheck } from "./integrity.ts";
 import { forgetDamage } from "./ledger-damage.ts";
-import { replaceDatabase } from "./replace.ts";
+import { replaceDatabase, tryLink } from "./replace.ts";
 
 export interface RestoreOptions {
   readonly dir: string;
@@ -38,13 +38,34 @@ export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Pro
   }
 }
 
+/**
+ * Puts a copy in place that lies in the folder and was checked when it was written. Neither takes time that grows with the
+ * data, because the gateway is stopped meanwhile. The copy keeps its name, too.
+ */
+export async function restoreStaged({ dir, from, nowMs }: RestoreOptions): Promise<RestoreResult> {
+  const folder = dataFolder(dir);
+  const lock = await lockFolder(folder);
+  try {
+    rmSync(folder.incomingFile, { force: true });
+    if (!tryLink(from, folder.incomingFile)) await takeCopy(from, folder.incomingFile);
+    syncFile(dir);
+    return await replaceBy(folder, replacedPath(dir, nowMs));
+  } finally {
+    lock.release();
+  }
+}
+
+async function replaceBy(folder: DataFolder, kept: string): Promise<RestoreResult> {
+  const hasReplaced = await replaceDatabase(folder, kept);
+  forgetDamage(folder);
+  return { replaced: hasReplaced ? kept : null };
+}
+
 async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<RestoreResult> {
   const { incomingFile } = folder;
   try {
     await takeCopy(from, incomingFile);
-    const hasReplaced = await replaceDatabase(folder, kept);
-    forgetDamage(folder);
-    return { replaced: hasReplaced ? kept : null };
+    return await replaceBy(folder, kept);
   } catch (error) {
     rmSync(incomingFile, { force: true });
     throw error;

@@ -5,7 +5,8 @@ import type { RestoreResult } from "../../files.ts";
 import { patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { dataFolder, namesIn } from "./folder.ts";
-import { type RestoreOptions, replacedPath, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
+import { isSameFile } from "./replace.ts";
+import { type RestoreOptions, replacedPath, restoreStaged, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
  * A restore while a gateway uses the folder. Its memory decides balances, so the gateway has to apply the copy
@@ -56,10 +57,11 @@ export async function applyStagedRestore(dir: string): Promise<RestoreResult | n
   const { file, nowMs } = staged;
   const kept = replacedPath(dir, nowMs);
   const { databaseFile } = dataFolder(dir);
-  if (existsSync(databaseFile) && (staged.isApplied || hasReplaced(kept, databaseFile))) {
+  const isInPlace = staged.isApplied || hasReplaced(kept, databaseFile) || isSameFile(file, databaseFile);
+  if (existsSync(databaseFile) && isInPlace) {
     return { replaced: existsSync(kept) ? kept : null };
   }
-  const restored = await restoreDatabase({ dir, from: file, nowMs });
+  const restored = await restoreStaged({ dir, from: file, nowMs });
   if (!staged.isApplied) renameSync(file, `${file}.applied`);
   return restored;
 }
