@@ -26,7 +26,7 @@ import {
   plainError,
   plainJson,
 } from "./plain.ts";
-import { addressOn, HttpCall, lastIfDraining, maxIdleSeconds, peerOf, respond } from "./respond.ts";
+import { addressOn, HttpCall, lastIfDraining, peerOf, respond } from "./respond.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { documentLimit, guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
@@ -137,7 +137,8 @@ export function createEdge(
       address: addressOn(app.server, request, trusted()),
       isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
     }),
-    keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
+    // An operation can take hours, and ends when its client leaves.
+    keepWaiting: (request) => app.server?.timeout(request, 0),
   };
   for (const mount of mounted) mount(app, connections);
   app.all("/*", ({ request }) => unrouted(request, side), { parse: "none" });

@@ -18,7 +18,7 @@ import { commonHeaders } from "../gateway/response/headers.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** Bun takes no longer timeout. */
-export const maxIdleSeconds = 255;
+const maxIdleSeconds = 255;
 
 /** Bun ends what has a shorter one when it looks next, which it does every four seconds, although the client reads. */
 const minIdleSeconds = 5;

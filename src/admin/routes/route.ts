@@ -17,7 +17,7 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly body: Body;
   readonly caller: Caller;
   readonly address: string;
-  /** Tells a client that waits how far the operation is. The client has left when `request.signal` is aborted. */
+  /** Shows a waiting client how far the operation is. `request.signal` is aborted when the client disconnects. */
   report(text: string): void;
 }
 

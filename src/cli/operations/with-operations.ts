@@ -48,7 +48,7 @@ export async function withOperations<Result>(
   }
 }
 
-/** The gateway that runs can be of another release, whose response lacks fields that this command expects. */
+/** The running gateway can be a different release, whose response lacks fields that this command expects. */
 function unlessOfOtherRelease(error: unknown, gateway: GatewayHello): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
   return new CommandError(

@@ -9,14 +9,14 @@ const pageBytes = 4_096;
 const frameBytes = 24 + pageBytes;
 
 /** A log of transactions of one row each, as a killed process leaves it. */
-function killedLog(dir: string, transactions: number): string {
+function killedLog(dir: string, transactions: number, pages = 0): string {
   const file = join(dir, "open.db");
   const database = new Database(file);
   database.run("PRAGMA journal_mode = wal");
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run("CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT)");
   for (let id = 1; id <= transactions; id += 1)
-    database.run("INSERT INTO entries VALUES (?, ?)", [id, "x".repeat(500)]);
+    database.run("INSERT INTO entries VALUES (?, ?)", [id, "x".repeat(500 + pages * pageBytes)]);
   const copy = join(dir, `killed-${transactions}.db`);
   for (const suffix of ["", "-wal"]) copyFileSync(file + suffix, copy + suffix);
   database.close();
@@ -77,6 +77,19 @@ test("a log that ends in the middle of a transaction, or has one of an earlier l
   database.run("PRAGMA wal_checkpoint(RESTART)");
   database.run("INSERT INTO entries VALUES (100, 'after')");
   expect(findLogDamage(`${file}-wal`)).toBeNull();
+});
+
+test("a last transaction of which a power cut has lost any frame is not damage: it was not acknowledged", () => {
+  using folder = temporaryFolder();
+  const file = killedLog(folder.dir, 3, 20);
+  const { size } = statSync(`${file}-wal`);
+  const frames = (size - 32) / frameBytes;
+  const wal = readFileSync(`${file}-wal`);
+  for (let lost = frames - 5; lost < frames; lost += 1) {
+    writeFileSync(`${file}-wal`, wal);
+    overwrite(`${file}-wal`, 32 + lost * frameBytes, new Uint8Array(frameBytes));
+    expect([lost, findLogDamage(`${file}-wal`)]).toEqual([lost, null]);
+  }
 });
 
 test("a log that is empty, missing or something else is not damaged", () => {

@@ -28,7 +28,7 @@ export function noteDamagedLog(folder: DataFolder, nowMs: number): void {
     atMs: nowMs,
     text:
       `The ledger's log was damaged at frame ${frame}, and ${plural(transactions, "transaction")} after it could not be read: ` +
-      `acknowledged charges may be missing. The damaged log is kept as ${copy}. Check the disk, and restore the last good backup ` +
+      `acknowledged charges may be missing. A copy of the damaged log: ${copy}. Check the disk, and restore the last good backup ` +
       `with \`sluice restore FILE\`; or remove ${folder.damagedLogFile} to continue without them.`,
   });
 }

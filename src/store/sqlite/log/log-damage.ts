@@ -10,16 +10,16 @@ export interface LogDamage {
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
-/** The last bit tells the order of the bytes in checksums: 0 for that of all machines that we run on. */
+/** The last bit tells the order of the bytes in checksums: 0 for little-endian, as on every supported machine. */
 const magic = 0x377f0682;
 const framesPerRead = 256;
 
 type Checksum = readonly [number, number];
 
 /**
- * Finds a frame that cannot be read although whole transactions of the same log follow it. After a crash the log may
- * end in the middle of a transaction, but nothing of the same log follows that. Null if the log is intact, or if there is
- * none. Reads 8 MB, the usual length, in about 15 ms.
+ * Finds a frame that cannot be read although other transactions of the same log follow its own. After a crash the last
+ * transaction may be incomplete, and after a power cut any part of it may be missing, but no other follows it: it was not
+ * synced. Null if the log is intact, or if there is none. Reads 8 MB, the usual length, in about 15 ms.
  */
 export function findLogDamage(file: string): LogDamage | null {
   if (!existsSync(file)) return null;
@@ -50,8 +50,10 @@ class LogScan {
   readonly #salt: string;
   #frames = 0;
   #damagedFrame: number | null = null;
+  /** Whether frames still belong to the transaction of the damaged one. */
+  #isOwnTransaction = true;
   #transactions = 0;
-  /** The checksum to continue; null behind a frame of another log. */
+  /** The checksum to continue; null after a frame of an earlier log. */
   #last: Checksum | null;
 
   constructor(header: Buffer) {
@@ -71,9 +73,11 @@ class LogScan {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const salt = Buffer.from(bytes.buffer, bytes.byteOffset + 8, 8).toString("latin1");
     const stored: Checksum = [view.getInt32(16), view.getInt32(20)];
+    const isLast = view.getUint32(4) > 0;
     const isIntact = salt === this.#salt && this.#last !== null && isNext(bytes, this.#last, stored);
     if (!isIntact) this.#damagedFrame ??= this.#frames;
-    else if (this.#damagedFrame !== null && view.getUint32(4) > 0) this.#transactions += 1;
+    else if (this.#damagedFrame !== null && isLast && !this.#isOwnTransaction) this.#transactions += 1;
+    if (this.#damagedFrame !== null && isLast) this.#isOwnTransaction = false;
     this.#last = salt === this.#salt ? stored : null;
   }
 }
