@@ -246,6 +246,16 @@ export const configSchema = table({
       "protobuf",
     ),
     headers: headers("Sent with the traces; values may be secrets."),
+    metrics: withDefault(
+      Type.Optional(
+        Type.Boolean({
+          description:
+            "Also sends OpenTelemetry's metrics of generative AI, once a minute; /v1/metrics is added.",
+          default: false,
+        }),
+      ),
+      { default: false },
+    ),
     content: afterRestart(
       withDefault(
         Type.Optional(

@@ -56,6 +56,8 @@ export interface ExchangeFacts {
 export interface TracedFacts {
   /** The provider's name in the GenAI conventions. */
   readonly genAiProvider: string | null;
+  /** Where the provider was called; null if it was not. */
+  readonly server: { readonly address: string; readonly port: number } | null;
   readonly upstreamModel: string | null;
   /** The client's own name for the conversation. */
   readonly session: string | null;
@@ -63,10 +65,27 @@ export interface TracedFacts {
   /** Null if nothing was charged or counted, or there is no price. */
   readonly costUsd: number | null;
   readonly parameters: RequestParameters;
+  /** The provider summarized the conversation before it responded. */
+  readonly isCompacted: boolean;
+  /** Null if the provider did not report what the tokens are of. */
+  readonly byModality: TokensByModality | null;
 }
 
-/** Numbers that the request sets, by their names in the GenAI conventions. */
-export type RequestParameters = Readonly<Record<string, number>>;
+/** What the request sets, by its name in the GenAI conventions. */
+export type RequestParameters = Readonly<Record<string, number | string>>;
+
+/** Tokens of a call by what they are of. Cached ones are part of the input. */
+export interface TokensByModality {
+  readonly input: ModalityTokens;
+  readonly cachedInput: ModalityTokens;
+  readonly output: ModalityTokens;
+}
+
+export interface ModalityTokens {
+  readonly text: number;
+  readonly audio: number;
+  readonly image: number;
+}
 
 /** Called for every finished exchange: log, metrics, traces and live tail. */
 export type ExchangeObserver = (facts: ExchangeFacts) => void;

@@ -1,7 +1,8 @@
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import { randomHex, type TraceContext } from "../base/requests/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
-import type { ExchangeFacts, TracedFacts } from "./exchange.ts";
+import type { ExchangeFacts, ModalityTokens, TokensByModality, TracedFacts } from "./exchange.ts";
+import { otlpUrl, startInferenceMetrics } from "./inference-metrics.ts";
 import type { SpanContent, SpanEvents, TracingProblem } from "./span-outbox.ts";
 
 export interface Tracing {
@@ -39,7 +40,10 @@ export async function startTracing(
     import("./span-outbox.ts"),
   ]);
   const outbox = new SpanOutbox(
-    new OTLPTraceExporter({ url: tracesUrl(settings.otlpEndpoint), headers: { ...settings.headers } }),
+    new OTLPTraceExporter({
+      url: otlpUrl(settings.otlpEndpoint, "traces"),
+      headers: { ...settings.headers },
+    }),
     events,
   );
   const ids = new PresetIds();
@@ -49,6 +53,7 @@ export async function startTracing(
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: outbox, maxQueueSize: maxWaitingSpans })],
   });
   const tracer = provider.getTracer("sluice", version);
+  const metrics = settings.metrics ? await startInferenceMetrics(settings, version) : null;
   return {
     get problem() {
       return outbox.problem;
@@ -56,6 +61,7 @@ export async function startTracing(
     observe: (facts, content) => {
       const { tracedAs } = facts;
       if (tracedAs === null) return;
+      metrics?.record(facts, tracedAs);
       if (outbox.isFull) {
         outbox.drop(content);
         return;
@@ -79,7 +85,9 @@ export async function startTracing(
       if (facts.errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: facts.errorCode });
       span.end(facts.atMs + facts.totalMs);
     },
-    close: () => provider.shutdown(),
+    close: async () => {
+      await Promise.all([provider.shutdown(), metrics?.close()]);
+    },
   };
 }
 
@@ -101,11 +109,6 @@ function parentOf(context: TraceContext | null) {
   if (context === null || context.parentId === null) return null;
   const { traceId, parentId: spanId, flags, state } = context;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, state };
-}
-
-/** Collectors are configured by their base URL, but the exporter needs the URL for traces. */
-function tracesUrl(endpoint: string): string {
-  return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
 
 type Attributes = Record<string, string | number | boolean>;
@@ -135,14 +138,19 @@ function attributesOf(facts: ExchangeFacts, tracedAs: string): Attributes {
     ...(facts.traced === null ? {} : tracedAttributes(facts.traced)),
   };
   for (const [name, value] of Object.entries(optional)) if (value !== null) attributes[name] = value;
-  return facts.usage === null ? attributes : { ...attributes, ...tokensOf(facts.usage) };
+  if (facts.usage === null) return attributes;
+  return { ...attributes, ...tokensOf(facts.usage), ...modalityAttributes(facts.traced?.byModality ?? null) };
 }
 
 /** Phoenix and Langfuse group by `session.id` and `user.id`. The conventions have no cost, so each tool has its own name for it. */
-function tracedAttributes(traced: TracedFacts): Record<string, string | number | null> {
-  const { genAiProvider, upstreamModel, session, user, costUsd } = traced;
+function tracedAttributes(traced: TracedFacts): Record<string, string | number | boolean | null> {
+  const { genAiProvider, server, upstreamModel, session, user, costUsd, isCompacted } = traced;
   return {
     "gen_ai.provider.name": genAiProvider,
+    "server.address": server?.address ?? null,
+    "server.port": server?.port ?? null,
+    // The conventions have no false: it would claim that nothing was summarized elsewhere.
+    "gen_ai.conversation.compacted": isCompacted || null,
     "gen_ai.response.model": upstreamModel,
     "gen_ai.conversation.id": session,
     "session.id": session,
@@ -158,7 +166,25 @@ function tokensOf(usage: NonNullable<ExchangeFacts["usage"]>): Attributes {
     "gen_ai.usage.input_tokens": usage.inputTokens + usage.cachedInputTokens + usage.cacheWriteTokens,
     "gen_ai.usage.output_tokens": usage.outputTokens,
     "gen_ai.usage.cache_read.input_tokens": usage.cachedInputTokens,
+    "gen_ai.usage.cache_write.input_tokens": usage.cacheWriteTokens,
+    // Its name until August 2026. Langfuse and others read one or the other.
     "gen_ai.usage.cache_creation.input_tokens": usage.cacheWriteTokens,
     "gen_ai.usage.reasoning.output_tokens": usage.reasoningTokens,
   };
+}
+
+/** Only where the provider reported sound or images. */
+function modalityAttributes(tokens: TokensByModality | null): Attributes {
+  if (tokens === null) return {};
+  const { input, cachedInput, output } = tokens;
+  return {
+    ...eachModality(input, "input_tokens"),
+    ...eachModality(cachedInput, "cache_read.input_tokens"),
+    ...eachModality(output, "output_tokens"),
+  };
+}
+
+function eachModality(tokens: ModalityTokens, name: string): Attributes {
+  const known = Object.entries(tokens).filter(([, count]) => count > 0);
+  return Object.fromEntries(known.map(([modality, count]) => [`gen_ai.usage.${modality}.${name}`, count]));
 }

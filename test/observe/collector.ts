@@ -16,9 +16,30 @@ interface Export {
   readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[];
 }
 
+interface MetricsExport {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly Metric[] }[];
+  }[];
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly unit: string;
+  readonly sum?: { readonly dataPoints: readonly DataPoint[] };
+  readonly histogram?: { readonly dataPoints: readonly DataPoint[] };
+}
+
+export interface DataPoint extends Pick<Span, "attributes"> {
+  readonly asDouble?: number;
+  readonly count?: number;
+  readonly sum?: number;
+  readonly explicitBounds?: readonly number[];
+}
+
 /** An OTLP collector that records what it receives, unless `refuses` has a status to answer with. */
 export function startCollector() {
   const exports: Export[] = [];
+  const measured: MetricsExport[] = [];
   const paths: string[] = [];
   const headers: Headers[] = [];
   const answers = { refuses: null as number | null };
@@ -29,6 +50,10 @@ export function startCollector() {
       paths.push(new URL(request.url).pathname);
       headers.push(request.headers);
       const isJson = request.headers.get("content-type") === "application/json";
+      if (isJson && request.url.endsWith("/v1/metrics")) {
+        measured.push((await request.json()) as MetricsExport);
+        return Response.json({});
+      }
       const read = isJson ? ((await request.json()) as Export) : readTraces(await request.bytes());
       if (answers.refuses !== null) return new Response("no", { status: answers.refuses });
       exports.push(read);
@@ -39,9 +64,11 @@ export function startCollector() {
   });
   const spans = () =>
     exports.flatMap((one) => one.resourceSpans.flatMap((it) => it.scopeSpans.flatMap((s) => s.spans)));
+  const metrics = () =>
+    measured.flatMap((one) => one.resourceMetrics.flatMap((it) => it.scopeMetrics.flatMap((s) => s.metrics)));
   const dispose = () => server.stop(true);
   const url = `http://127.0.0.1:${server.port}`;
-  return { url, paths, headers, answers, spans, [Symbol.asyncDispose]: dispose };
+  return { url, paths, headers, answers, spans, metrics, [Symbol.asyncDispose]: dispose };
 }
 
 /** A list is read as a list, and every other value as it is. */
@@ -52,6 +79,6 @@ function valueIn(value: Readonly<Record<string, unknown>>): unknown {
   return list === undefined ? Object.values(value)[0] : list.values.map(valueIn);
 }
 
-export function attributesOf(span: Span | undefined): Record<string, unknown> {
+export function attributesOf(span: Pick<Span, "attributes"> | undefined): Record<string, unknown> {
   return Object.fromEntries((span?.attributes ?? []).map(({ key, value }) => [key, valueIn(value)]));
 }

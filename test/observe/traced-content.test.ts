@@ -212,6 +212,7 @@ test("what waits for a slow collector is bounded, and content that is not sent i
     protocol: "protobuf" as const,
     headers: {},
     content: false,
+    metrics: false,
   };
   const events = spanEvents();
   const tracing = await startTracing(settings, "1", events);

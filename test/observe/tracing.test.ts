@@ -13,11 +13,18 @@ const clientKind = 3;
 
 const traced = {
   genAiProvider: "azure.ai.openai",
+  server: { address: "house.openai.azure.com", port: 443 },
   upstreamModel: "gpt-5.6-2026-07-02",
   session: "sess-42",
   user: "ada",
   costUsd: 0.0025,
-  parameters: { "gen_ai.request.temperature": 0.5 },
+  parameters: { "gen_ai.request.temperature": 0.5, "gen_ai.request.reasoning.level": "high" },
+  isCompacted: true,
+  byModality: {
+    input: { text: 100, audio: 20, image: 0 },
+    cachedInput: { text: 0, audio: 20, image: 0 },
+    output: { text: 30, audio: 0, image: 0 },
+  },
 };
 
 const demo = `
@@ -32,7 +39,7 @@ max_output_tokens = 100
 `;
 
 function settingsFor(otlpEndpoint: string, protocol: "json" | "protobuf" = "protobuf") {
-  return { otlpEndpoint, protocol, headers: { "x-team": "gateway" }, content: false };
+  return { otlpEndpoint, protocol, headers: { "x-team": "gateway" }, content: false, metrics: false };
 }
 
 describe("tracing", () => {
@@ -66,6 +73,10 @@ describe("tracing", () => {
         "gen_ai.provider.name": "azure.ai.openai",
         "gen_ai.request.stream": true,
         "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.reasoning.level": "high",
+        "gen_ai.conversation.compacted": true,
+        "server.address": "house.openai.azure.com",
+        "server.port": 443,
         "gen_ai.response.model": "gpt-5.6-2026-07-02",
         "gen_ai.conversation.id": "sess-42",
         "session.id": "sess-42",
@@ -77,11 +88,18 @@ describe("tracing", () => {
         "gen_ai.usage.input_tokens": 120,
         "gen_ai.usage.cache_read.input_tokens": 20,
         "gen_ai.usage.output_tokens": 30,
+        "gen_ai.usage.cache_write.input_tokens": 0,
+        "gen_ai.usage.cache_creation.input_tokens": 0,
+        "gen_ai.usage.text.input_tokens": 100,
+        "gen_ai.usage.audio.input_tokens": 20,
+        "gen_ai.usage.audio.cache_read.input_tokens": 20,
+        "gen_ai.usage.text.output_tokens": 30,
         "http.response.status_code": 200,
         "sluice.request_id": "req_1",
       });
       expect(good?.kind).toBe(clientKind);
       expect(Object.keys(attributesOf(bad))).not.toContain("llm.cost.total");
+      expect(Object.keys(attributesOf(bad))).not.toContain("gen_ai.conversation.compacted");
       expect(attributesOf(bad)).toMatchObject({
         "error.type": "upstream_error",
         "http.route": "/token/v1/messages",

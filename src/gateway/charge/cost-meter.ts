@@ -287,7 +287,8 @@ export class CostMeter {
     const { attempts } = exchange;
     const charge = this.#chargeFor(usage);
     const billed = this.#billedExtras === this.#extras ? charge : this.#chargeFor(usage, this.#billedExtras);
-    const facts = { usage, basis, quantities: charge.quantities, listCostNano: billed.listCostNano };
+    const { quantities } = charge;
+    const facts = { usage, basis, quantities, extras: this.#extras, listCostNano: billed.listCostNano };
     exchange.charge = facts;
     return {
       cost: billed.cost,

@@ -73,7 +73,7 @@ function isForCredit(model: ModelSettings): boolean {
   return isPayable(model) || routesFor(model.serves).some((route) => !isCharged(route));
 }
 
-/** Maximum number of kept lists. Each takes about 1 KB in all formats. */
+/** Maximum number of models in all kept lists together. Each takes about 1 KB in all formats. */
 const maxKeptModels = 20_000;
 
 /** The lists of one configuration by permissions. The ones that were not used for longest are dropped. */

@@ -29,7 +29,7 @@ function pathMethods(name: ClientDialectName, path: string): ServedOperation {
     errors: errorFormat,
     dialect: name,
     use: "generation",
-    tracedAs: "chat",
+    tracedAs: "generate_content",
     codes: [...chargedCodes, timeoutCode, "not_found"],
     headers: [...chargedHeaders, "x-sluice-model", "x-sluice-units"],
     description: { ...operation, headers: ["Idempotency-Key"] },

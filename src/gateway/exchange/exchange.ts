@@ -6,7 +6,7 @@ import type { Quantities } from "../../base/money/rates.ts";
 import { type LabelColumn, uncounted } from "../../base/requests/labels.ts";
 import { type TraceContext, traceContextOf } from "../../base/requests/trace-context.ts";
 import { maskSecrets } from "../../base/secrets/secrets.ts";
-import type { Usage, UsageBasis } from "../../base/usage/usage.ts";
+import type { ExtraUsage, Usage, UsageBasis } from "../../base/usage/usage.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ContentRecording } from "../../content/recording.ts";
 import type { Claim } from "../../idempotency/claims.ts";
@@ -32,6 +32,8 @@ export interface ChargeFacts {
   readonly usage: Usage;
   readonly basis: UsageBasis;
   readonly quantities: Quantities;
+  /** Usage in addition to plain tokens; null for none. */
+  readonly extras: ExtraUsage | null;
   /** Null for a credit key, which is charged its cost, and without a price. */
   readonly listCostNano: number | null;
 }
