@@ -37,6 +37,9 @@ const maxForms = Math.min(1024, fetchLimit());
 /** More than clients that fetch files side by side open. */
 const maxDownloadsPerKey = 16;
 
+/** More than clients that send files side by side start. */
+const maxUploadsPerKey = 16;
+
 /** Bytes of conversations that a key may write: new items, and the newest ones again. All are written if an older item is deleted. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
 
@@ -80,6 +83,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     }),
     forms: new BodyBudget({ totalBytes: () => maxFormsBytes, largestBytes: () => maxFormBytes }),
     formSlots: new BodyBudget({ totalBytes: () => maxForms, largestBytes: () => 1 }),
+    uploads: new Gates({ limit: maxUploadsPerKey, queueLimit: 0, waitMs: 0 }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
     content: services.content,

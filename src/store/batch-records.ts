@@ -1,4 +1,4 @@
-import type { BatchOwner, RetriedCreation } from "./file-records.ts";
+import type { BatchOwner, FileQuota, QuotaProblem, RetriedCreation } from "./file-records.ts";
 import type { LongBody } from "./tables/long-body.ts";
 
 export type BatchStatus =
@@ -22,10 +22,11 @@ export interface NewBatch {
   readonly expiresAtMs: number;
 }
 
-/** The process that validates a batch, and how many unfinished ones its key may have. */
+/** The process that validates a batch, how many unfinished ones its key may have, and what it may store. */
 export interface BatchBeginning {
   readonly node: number;
   readonly maxOpen: number;
+  readonly quota: FileQuota;
 }
 
 /** How many lines a batch has, what they would hold in all, and its `request` with what they have in common. */
@@ -165,7 +166,8 @@ export interface BatchSearch {
 
 /** The requests of batches, which any process can run. */
 export interface LineRecords {
-  addLines(batchId: string, lines: readonly NewLine[]): Promise<void>;
+  /** False if the key may not store them. */
+  addLines(batchId: string, lines: readonly NewLine[], bytesPerKey: number): Promise<boolean>;
   /** Results after this line. */
   results(
     batchId: string,
@@ -194,7 +196,7 @@ export interface LineRecords {
   ): Promise<boolean>;
   /** Frees lines that nothing runs, of this process and of processes that are gone. Returns how many run again. */
   free(node: number, running: readonly string[]): Promise<number>;
-  /** Deletes results of some lines after this one. Returns the last of them; null if there was none. */
+  /** Deletes some lines after this one, with their results. Returns the last of them; null if there was none. */
   deleteResults(
     batchId: string,
     kind: "output" | "errors",
@@ -205,8 +207,8 @@ export interface LineRecords {
 
 /** Batches of requests. */
 export interface BatchRecords extends LineRecords {
-  /** Its lines follow, then `start` or `fail`, with what a retry of the create gets. False if the key has too many that have not ended. */
-  begin(batch: NewBatch, beginning: BatchBeginning): Promise<boolean>;
+  /** Its lines follow, then `start` or `fail`, with what a retry of the create gets. Null if it has begun; "open" if the key has too many that have not ended. */
+  begin(batch: NewBatch, beginning: BatchBeginning): Promise<QuotaProblem | "open" | null>;
   /** Tells all processes. */
   start(batchId: string, lines: BatchLines, atMs: number, retry: RetriedCreation | null): Promise<void>;
   fail(batchId: string, failure: RejectedInput, retry: RetriedCreation | null): Promise<void>;
@@ -230,8 +232,8 @@ export interface BatchRecords extends LineRecords {
   open(): Promise<readonly BatchRecord[]>;
   /** Notes what it waits for; null if for nothing. */
   wait(batchId: string, waitsFor: string | null, atMs: number): Promise<void>;
-  /** Deletes it, some of its lines at a time, once its results are deleted. False if there are more. */
-  delete(keyId: string, id: string): Promise<boolean>;
+  /** Deletes it, once its lines are deleted. */
+  delete(keyId: string, id: string): Promise<void>;
   /** Ends that are this old, or belong to revoked keys. */
   outdated(nowMs: number): Promise<readonly Pick<BatchRecord, "id" | "keyId">[]>;
   /** Batches that nothing validates any more: of this process, except for these, and of processes that are gone. */

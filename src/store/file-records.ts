@@ -25,12 +25,28 @@ export interface FileQuery {
   readonly owner: BatchOwner;
   readonly kinds: readonly FileKind[];
   readonly limit: number;
-  /** The id of the file before the first one to be listed. */
-  readonly after: string | null;
+  /** The place of the file before the first one to be listed. */
+  readonly afterNo: number | null;
   readonly isAscending: boolean;
   /** What has expired by then is not listed. */
   readonly nowMs: number;
 }
+
+/** A file and its place among all files, which grows with time. */
+export interface ListedFile extends FileRecord {
+  readonly no: number;
+}
+
+/** What a key may store. */
+export interface FileQuota {
+  /** Inputs count, also while they are written, results, and what batches take in addition: 1 KB each at least. */
+  readonly bytesPerKey: number;
+  /** Files, and as many batches. */
+  readonly filesPerKey: number;
+}
+
+/** Why something was not stored: the key has too many of these, or its bytes are used up. */
+export type QuotaProblem = "files" | "batches" | "bytes";
 
 /** A stored response whose body is the id of what a request has created. */
 export interface RetriedCreation {
@@ -39,24 +55,32 @@ export interface RetriedCreation {
   readonly exchangeId: string;
 }
 
+export interface FilePart {
+  readonly fileId: string;
+  readonly sequence: number;
+  /** As it is stored. */
+  readonly body: Uint8Array;
+  /** Before it was encrypted. */
+  readonly bytes: number;
+}
+
 /** What clients have uploaded for batches, and what they are shown of their results. */
 export interface FileRecords {
   /** Free bytes of the disk; null for a database that manages its own space. */
   freeBytes(): number | null;
-  /** Its parts follow, then `complete`. */
-  begin(file: FileRecord): Promise<void>;
-  addPart(id: string, sequence: number, body: Uint8Array): Promise<void>;
-  /**
-   * `retry` is what a retry with its idempotency key gets. False if the key's files would have more bytes than it may store: other
-   * uploads were faster.
-   */
-  complete(file: FileRecord, bytesPerKey: number, retry: RetriedCreation | null): Promise<boolean>;
+  /** Its parts follow, then `complete`. Null if it has begun. */
+  begin(file: FileRecord, quota: FileQuota): Promise<QuotaProblem | null>;
+  /** Counts its bytes from now on. False if the key may not store them, or the file was deleted. */
+  addPart(part: FilePart, bytesPerKey: number): Promise<boolean>;
+  /** `retry` is what a retry with its idempotency key gets. False if it was deleted, because it took too long. */
+  complete(file: FileRecord, retry: RetriedCreation | null): Promise<boolean>;
 
   find(owner: BatchOwner, id: string): Promise<FileRecord | null>;
-  /** Null if `after` is unknown. */
-  list(query: FileQuery): Promise<readonly FileRecord[] | null>;
+  list(query: FileQuery): Promise<readonly ListedFile[]>;
+  /** The place of a file in lists; null if it is unknown. */
+  placeOf(owner: BatchOwner, id: string): Promise<number | null>;
   part(id: string, sequence: number): Promise<Uint8Array | null>;
-  /** Bytes of the key's inputs and results. */
+  /** What counts toward the bytes that the key may store. */
   bytesOf(keyId: string): Promise<number>;
   /** An open batch that reads it; null if there is none. */
   usedBy(id: string): Promise<string | null>;

@@ -129,8 +129,7 @@ const maxFiles = 10_000;
 async function filesOf({ store }: OperationContext, keyId: string): Promise<readonly FileRecord[]> {
   const kinds = ["batch", "output", "errors"] as const;
   const owner = { keyId, withAccount: false };
-  const asked = { owner, kinds, limit: maxFiles, after: null, isAscending: false, nowMs: 0 };
-  return (await store.uploads.list(asked)) ?? [];
+  return store.uploads.list({ owner, kinds, limit: maxFiles, afterNo: null, isAscending: false, nowMs: 0 });
 }
 
 async function deleteFiles(context: OperationContext, keyId: string): Promise<number> {

@@ -33,10 +33,11 @@ export const batchesSchema = section({
   }),
   max_lines: batchLimit(50_000, "Maximum requests in a batch."),
   max_open_per_key: batchLimit(32, "Unfinished batches that a key can have; more get 429."),
-  bytes_per_key: whole("Maximum bytes of files and results per key. Paid results are never evicted.", {
-    minimum: 0,
-    default: 1024 * 1024 * 1024,
-  }),
+  bytes_per_key: whole(
+    "Maximum bytes of files, unfinished uploads, batches and results per key. Each counts 1 KB at least. Paid results are never evicted.",
+    { minimum: 0, default: 1024 * 1024 * 1024 },
+  ),
+  files_per_key: batchLimit(10_000, "Files that a key can have, and as many batches."),
   share: choice(
     ["key", "account"],
     "Who sees files and batches: the key that created them, or all keys of its account.",

@@ -10,7 +10,8 @@ import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { noMemory } from "../request/read-request.ts";
 import { type BatchRequest, placeOfRequest } from "./batch-object.ts";
 import { BatchEstimate } from "./estimate.ts";
-import { InputReader } from "./input-file.ts";
+import { InputReader, requireDiskSpace } from "./input-file.ts";
+import { quotaError, rejectBeyondLimits } from "./limits.ts";
 import { retryOf } from "./retried-creation.ts";
 import { type InputScanner, type LineSink, scanInput } from "./scan-input.ts";
 import { LineScanner, scanLineJob } from "./scan-lines.ts";
@@ -52,6 +53,8 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
   const { gateway, exchange, keyId } = call;
   const { store } = gateway.batches;
   const { batches: settings } = call.configured.settings;
+  const { bytesPerKey, filesPerKey, maxOpenPerKey } = settings;
+  const quota = { bytesPerKey, filesPerKey };
   const { encryptionKey: key } = call.configured.settings.responses;
   const createdAtMs = Math.floor(exchange.atMs);
   const id = newId(wanted.prefix);
@@ -65,7 +68,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
   const { validating, node } = gateway.batches;
   validating.add(id);
   try {
-    const isBegun = await store.batches.begin(
+    const problem = await store.batches.begin(
       {
         id,
         keyId,
@@ -75,15 +78,16 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
         createdAtMs,
         expiresAtMs: createdAtMs + settings.windowMs,
       },
-      { node, maxOpen: settings.maxOpenPerKey },
+      { node, maxOpen: maxOpenPerKey, quota },
     );
-    if (!isBegun) throw tooMany(settings.maxOpenPerKey);
+    if (problem !== null) throw problem === "open" ? tooMany(maxOpenPerKey) : quotaError(problem, quota);
     const scanned = await gateway.batches.validations.run(keyId, () => scan(call, id, wanted, request));
     const { scanner, estimate } = scanned;
     const atMs = Math.floor(gateway.clock.wallMs());
     const retry = await retryOf(call, id);
     if (scanner.problems.length > 0) {
       const keptUntilMs = atMs + settings.resultDays * msPerDay;
+      await gateway.batches.deleteLines(id);
       const failure = { errors: JSON.stringify(scanner.problems), atMs, keptUntilMs };
       await store.batches.fail(id, failure, retry);
     } else {
@@ -110,21 +114,6 @@ function tooMany(maxOpen: number): GatewayError {
   return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 30 });
 }
 
-/** A batch that could not run a line now is rejected as a request would be. */
-async function rejectBeyondLimits({
-  gateway,
-  key,
-  keyId,
-  configured,
-  exchange,
-}: AdmittedCall): Promise<void> {
-  const isFree = configured.catalog.modelsFor(key).some(({ free }) => free);
-  if (isFree) return;
-  const { accounts } = gateway;
-  const labels = { requestedModel: null, labels: null };
-  accounts.release(await accounts.hold({ keyId, exchangeId: exchange.id, model: "", amount: 1, ...labels }));
-}
-
 /** For a file with a request on each line. */
 export function lineScanner(call: AdmittedCall, endpoint: string, sink: LineSink): InputScanner {
   const { batches, server } = call.configured.settings;
@@ -148,7 +137,10 @@ async function scan(
 ): Promise<{ readonly scanner: InputScanner; readonly estimate: BatchEstimate }> {
   const { gateway, exchange, keyId } = call;
   const { store } = gateway.batches;
-  const { encryptionKey: key } = call.configured.settings.responses;
+  const { batches: settings, responses } = call.configured.settings;
+  const { encryptionKey: key } = responses;
+  const { bytesPerKey, filesPerKey } = settings;
+  const quota = { bytesPerKey, filesPerKey };
   const estimate = new BatchEstimate(call, endpoint, request);
   const found: NewLine[] = [];
   const write = async () => {
@@ -157,7 +149,8 @@ async function scan(
       ...line,
       customId: sealText(line.customId, placeOfCustomId(id, line.no), key),
     }));
-    await store.batches.addLines(id, lines);
+    requireDiskSpace(store.uploads);
+    if (!(await store.batches.addLines(id, lines, bytesPerKey))) throw quotaError("bytes", quota);
   };
   const memory = gateway.bodies.reserve(keyId);
   const scanner = scannerFor({

@@ -10,8 +10,12 @@ import { bodyPieces, openBody } from "../turns/turn-body.ts";
 /** All parts but the last have this length, so that any byte is found without reading those before it. */
 const partBytes = 256 * 1024;
 
-/** Files must not take the disk space that charges need. */
-const freeForCharges = 64 * 1024 * 1024;
+/** Nothing of batches is stored on a disk with less space: charges need it. */
+const freeForCharges = 1024 * 1024 * 1024;
+
+export function requireDiskSpace({ freeBytes }: Pick<FileRecords, "freeBytes">): void {
+  if ((freeBytes() ?? Number.POSITIVE_INFINITY) < freeForCharges) throw noDiskSpace();
+}
 
 /** Writes one part per event-loop iteration, also of several uploads. */
 const partPacer = new LoopPacer();
@@ -20,6 +24,13 @@ export interface InputFiles {
   readonly records: FileRecords;
   /** What parts are encrypted with; null for nothing. */
   readonly key: Uint8Array | null;
+}
+
+export interface InputLimits {
+  readonly maxBytes: number;
+  tooLong(): Error;
+  readonly bytesPerKey: number;
+  full(): Error;
 }
 
 /** What a part is encrypted as. */
@@ -31,18 +42,18 @@ function partName(id: string, sequence: number): string {
 export class InputWriter {
   readonly #files: InputFiles;
   readonly #id: string;
-  readonly #checkLength: (bytes: number) => void;
+  readonly #limits: InputLimits;
   readonly #hash: Bun.CryptoHasher | null;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #parts = 0;
   bytes = 0;
 
-  /** `checkLength` throws if the input is too long. Its hash is only needed where retries are recognized by it. */
-  constructor(files: InputFiles, id: string, checkLength: (bytes: number) => void, isHashed: boolean) {
+  /** Its hash is only needed where retries are recognized by it. */
+  constructor(files: InputFiles, id: string, limits: InputLimits, isHashed: boolean) {
     this.#files = files;
     this.#id = id;
-    this.#checkLength = checkLength;
+    this.#limits = limits;
     this.#hash = isHashed ? new Bun.CryptoHasher("sha256") : null;
   }
 
@@ -53,8 +64,8 @@ export class InputWriter {
 
   /** The bytes are copied. */
   async write(bytes: Uint8Array): Promise<void> {
-    this.#checkLength(this.bytes + bytes.length);
     this.bytes += bytes.length;
+    if (this.bytes > this.#limits.maxBytes) throw this.#limits.tooLong();
     this.#hash?.update(bytes);
     for (let at = 0; at < bytes.length; ) {
       const taken = bytes.subarray(at, at + partBytes - this.#waitingBytes);
@@ -73,12 +84,14 @@ export class InputWriter {
     const { records, key } = this.#files;
     // A part takes some milliseconds, and many uploads continue after the same sync.
     await partPacer.wait();
-    if ((records.freeBytes() ?? Number.POSITIVE_INFINITY) < freeForCharges) throw noDiskSpace();
+    requireDiskSpace(records);
     const name = partName(this.#id, this.#parts);
     const body = Buffer.concat([...bodyPieces(name, this.#waiting, key)]);
+    const part = { fileId: this.#id, sequence: this.#parts, body, bytes: this.#waitingBytes };
     this.#waiting = [];
     this.#waitingBytes = 0;
-    await records.addPart(this.#id, this.#parts, body);
+    const { bytesPerKey, full } = this.#limits;
+    if (!(await records.addPart(part, bytesPerKey))) throw full();
     this.#parts += 1;
   }
 }

@@ -6,6 +6,7 @@ import { idempotencyKeyOf } from "../exchange/claims.ts";
 import { FormParser, type PartHead, type PartTaker } from "../metered/form/form-parser.ts";
 import { takePieces } from "../request/read-request.ts";
 import { type InputFiles, InputWriter } from "./input-file.ts";
+import { quotaError, rejectBeyondLimits } from "./limits.ts";
 import { createdBefore, retryOf } from "./retried-creation.ts";
 import { placeOfName, sealText } from "./sealed-text.ts";
 
@@ -90,20 +91,45 @@ export async function storeInput(
   param: string,
   receive: (writer: InputWriter) => Promise<ReceivedInput>,
 ): Promise<StoredInput> {
+  const { gateway, keyId } = call;
+  if (gateway.storeProblem() !== null) {
+    throw new GatewayError("service_unavailable", "The gateway cannot store files right now. Retry later.");
+  }
+  await rejectBeyondLimits(call);
+  if (!gateway.uploads.tryEnter(keyId)) {
+    const message = "This key has the maximum number of uploads in progress. Retry when one finishes.";
+    throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });
+  }
+  try {
+    return await storeAdmitted(call, files, param, receive);
+  } finally {
+    gateway.uploads.leave(keyId);
+  }
+}
+
+async function storeAdmitted(
+  call: AdmittedCall,
+  files: InputFiles,
+  param: string,
+  receive: (writer: InputWriter) => Promise<ReceivedInput>,
+): Promise<StoredInput> {
   const { exchange, keyId, configured } = call;
-  const { bytesPerKey, maxInput } = configured.settings.batches;
-  const room = await roomOf(call, files);
-  const checkLength = (bytes: number) => {
-    if (bytes > maxInput)
-      throw invalidRequest(`The input is too large: the maximum is ${maxInput} bytes.`, param);
-    if (bytes > room) throw full(bytesPerKey);
+  const { bytesPerKey, filesPerKey, maxInput } = configured.settings.batches;
+  const quota = { bytesPerKey, filesPerKey };
+  const limits = {
+    maxBytes: maxInput,
+    tooLong: () => invalidRequest(`The input is too large: the maximum is ${maxInput} bytes.`, param),
+    bytesPerKey,
+    full: () => quotaError("bytes", quota),
   };
   const createdAtMs = Math.floor(exchange.atMs);
   const id = newId("file-");
   const begun = { id, keyId, name: "", bytes: 0, batchId: null, createdAtMs };
-  await files.records.begin({ ...begun, kind: "uploading", expiresAtMs: createdAtMs + uploadMs });
+  const uploading = { ...begun, kind: "uploading", expiresAtMs: createdAtMs + uploadMs } as const;
+  const problem = await files.records.begin(uploading, quota);
+  if (problem !== null) throw quotaError(problem, quota);
   try {
-    const writer = new InputWriter(files, id, checkLength, idempotencyKeyOf(exchange.call) !== null);
+    const writer = new InputWriter(files, id, limits, idempotencyKeyOf(exchange.call) !== null);
     const { sent, ...received } = await receive(writer);
     await writer.end();
     const before = await createdBefore(call, () => Bun.SHA256.hash(sent, "hex"));
@@ -114,31 +140,13 @@ export async function storeInput(
     const name = sealText(received.name, placeOfName(id), files.key);
     const file = { ...begun, ...received, name, bytes: writer.bytes };
     const retry = received.kind === "batch" ? await retryOf(call, id) : null;
-    if (!(await files.records.complete(file, bytesPerKey, retry))) throw full(bytesPerKey);
+    if (!(await files.records.complete(file, retry))) {
+      throw invalidRequest("The upload took longer than an hour. Upload the file again.", param);
+    }
     return { file };
   } catch (error) {
     // If this fails, too, it expires.
     await files.records.delete(keyId, id).catch(() => false);
     throw error;
   }
-}
-
-/** How many bytes the key can store. Throws if it can store none. */
-async function roomOf(
-  { gateway, keyId, configured }: AdmittedCall,
-  { records }: InputFiles,
-): Promise<number> {
-  if (gateway.storeProblem() !== null) {
-    throw new GatewayError("service_unavailable", "The gateway cannot store files right now. Retry later.");
-  }
-  const { bytesPerKey } = configured.settings.batches;
-  const room = bytesPerKey - (await records.bytesOf(keyId));
-  if (room > 0) return room;
-  throw full(bytesPerKey);
-}
-
-function full(bytesPerKey: number): GatewayError {
-  return invalidRequest(
-    `This key's files and results take all of its ${bytesPerKey} bytes. Delete files that you do not need.`,
-  );
 }

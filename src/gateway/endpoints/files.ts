@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { bodyPacer } from "../../base/loop/body-pacer.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { expiresAfter } from "../../dialects/openai/batch-request.ts";
-import type { FileKind, FileRecord } from "../../store/store.ts";
+import type { FileKind, FileQuery, FileRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import { ownerOf } from "../batches/batch-owner.ts";
 import { downloadResponse } from "../batches/download.ts";
@@ -20,9 +20,11 @@ import type { Gateway } from "../exchange/gateway.ts";
 import { keptOperations, retriable, type ServedOperation } from "../exchange/served-operation.ts";
 import { boundaryOf } from "../metered/form/form-parser.ts";
 import { commonHeaders } from "../response/headers.ts";
+import { pacedResponse } from "../response/paced-response.ts";
 import { segmentOf } from "./item-list.ts";
 
 const operation = keptOperations("batches");
+const paidOperation = keptOperations("batches", "insufficient_credit", "limit_reached");
 
 const path = "/v1/files";
 const one = `${path}/:file_id`;
@@ -62,7 +64,7 @@ const listQuery: readonly JsonObject[] = [
 
 export const fileOperations: readonly ServedOperation[] = [
   retriable(
-    operation("POST", path, uploadFile, {
+    paidOperation("POST", path, uploadFile, {
       operationId: "createFile",
       summary: "Upload the input of a batch",
       formFile: "file",
@@ -144,16 +146,49 @@ async function listFiles(gateway: Gateway, exchange: Exchange): Promise<Response
   const limit = limitIn(query, 10_000, 10_000);
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw invalidRequest("`order` must be asc or desc.", "order");
-  const page = await gateway.batches.store.uploads.list({
-    owner: ownerOf(call),
+  const after = query.get("after");
+  const owner = ownerOf(call);
+  const afterNo = after === null ? null : await gateway.batches.store.uploads.placeOf(owner, after);
+  if (after !== null && afterNo === null) throw invalidRequest("`after` is not one of your files.", "after");
+  const pieces = listPieces(call, {
+    owner,
     kinds: kindsOf(query.get("purpose")),
-    limit: limit + 1,
-    after: query.get("after"),
+    limit,
+    afterNo,
     isAscending: order === "asc",
     nowMs: Math.floor(gateway.clock.wallMs()),
   });
-  if (page === null) throw invalidRequest("`after` is not one of your files.", "after");
-  return listResponse(exchange, await mapInTurns(page, (each) => shown(call, each)), limit);
+  const headers = { ...commonHeaders(exchange), "content-type": "application/json;charset=utf-8" };
+  return pacedResponse(exchange, { pieces: () => pieces }, { headers });
+}
+
+/** Files that are read and written at once. */
+const filesPerPiece = 100;
+
+/** A list of files, of which there may be thousands. */
+async function* listPieces(call: AdmittedCall, asked: FileQuery): AsyncGenerator<Uint8Array> {
+  const { uploads } = call.gateway.batches.store;
+  yield Buffer.from('{"object":"list","data":[');
+  let { afterNo } = asked;
+  let written = 0;
+  let [firstId, lastId]: (string | null)[] = [null, null];
+  for (;;) {
+    await bodyPacer.wait();
+    const limit = Math.min(filesPerPiece, asked.limit - written);
+    const found = await uploads.list({ ...asked, afterNo, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    const text = page.map((file) => JSON.stringify(shown(call, file))).join();
+    if (page.length > 0) yield Buffer.from(written === 0 ? text : `,${text}`);
+    written += page.length;
+    firstId ??= page[0]?.id ?? null;
+    lastId = page.at(-1)?.id ?? lastId;
+    afterNo = page.at(-1)?.no ?? afterNo;
+    const hasMore = found.length > limit;
+    if (hasMore && written < asked.limit) continue;
+    const ends = { first_id: firstId, last_id: lastId, has_more: hasMore };
+    yield Buffer.from(`],${JSON.stringify(ends).slice(1)}`);
+    return;
+  }
 }
 
 /** `limit` of a list. */

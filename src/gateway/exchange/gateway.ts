@@ -55,6 +55,8 @@ export interface Gateway {
   readonly forms: BodyBudget;
   /** Slots for forms, which take one of `fetch`, and for message batches: one "byte" each, so that a key leaves as many free as it takes. */
   readonly formSlots: BodyBudget;
+  /** Inputs of batches that each key uploads. */
+  readonly uploads: Gates;
   /** Parses, patches and translates large bodies. */
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;

@@ -4,6 +4,7 @@ import type { Store } from "../../store/store.ts";
 
 /** Long responses take a few milliseconds each. */
 const resultsAtOnce = 50;
+const linesAtOnce = 500;
 
 interface BatchesOptions {
   readonly store: Pick<Store, "uploads" | "batches" | "providerBatches" | "reports">;
@@ -57,21 +58,30 @@ export class Batches {
     this.wake();
   }
 
-  async deleteResults(batchId: string, kind: "output" | "errors"): Promise<void> {
+  async deleteResults(
+    batchId: string,
+    kind: "output" | "errors",
+    atOnce: number = resultsAtOnce,
+  ): Promise<void> {
     const { batches } = this.store;
     let last: number | null = -1;
     while (last !== null) {
-      last = await batches.deleteResults(batchId, kind, last, resultsAtOnce);
+      last = await batches.deleteResults(batchId, kind, last, atOnce);
       await nextLoopIteration();
     }
     this.wake();
+  }
+
+  /** Deletes the lines of a batch that has not begun. */
+  async deleteLines(batchId: string): Promise<void> {
+    await this.deleteResults(batchId, "errors", linesAtOnce);
   }
 
   /** Deletes a batch with its results. It has ended, or has not begun. */
   async delete(keyId: string, id: string): Promise<void> {
     await this.deleteResults(id, "output");
     await this.deleteResults(id, "errors");
-    while (!(await this.store.batches.delete(keyId, id))) await nextLoopIteration();
+    await this.store.batches.delete(keyId, id);
   }
 
   /** Deletes those whose process has stopped before they began. No client knows of them. */

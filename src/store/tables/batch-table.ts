@@ -1,7 +1,7 @@
 import type { BatchQuery, BatchRecord, BatchRecords } from "../batch-records.ts";
 import { type Queries, query } from "../query.ts";
 import { type BatchRow, batchSearch, selectBatches, stored } from "./batch-search.ts";
-import { hideFile, isOwned, type StoreCreation } from "./file-table.ts";
+import { hideFile, isOwned, lockedQuota, minStoredBytes, type StoreCreation } from "./file-table.ts";
 import { type LineStatements, storedLines } from "./line-table.ts";
 import { raiseRevision } from "./revision.ts";
 import { firstAs } from "./rows.ts";
@@ -17,14 +17,15 @@ export function storedBatches(
     ...batchSearch(queries),
     ...batchDeletion(queries, own),
 
-    begin: ({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }, { node, maxOpen }) =>
+    begin: ({ id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs }, { node, maxOpen, quota }) =>
       changeTogether(function* () {
-        // One after the other, so that each sees what the others have begun.
-        yield* query("SELECT no FROM keys WHERE id = $1::text FOR NO KEY UPDATE", [keyId]);
+        const bytes = Math.max(Buffer.byteLength(request), minStoredBytes);
+        const problem = yield* lockedQuota({ keyId, bytes }, quota, "batches");
+        if (problem !== null) return problem;
         const begun = yield* query(insertBatch, [
-          ...[id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs, node, maxOpen],
+          ...[id, keyId, fileId, endpoint, request, createdAtMs, expiresAtMs, node, maxOpen, bytes],
         ]);
-        return begun.length > 0;
+        return begun.length > 0 ? null : "open";
       }),
 
     start: (batchId, { total, estimate, request }, atMs, retry) =>
@@ -40,14 +41,14 @@ export function storedBatches(
     fail: (batchId, { errors, atMs, keptUntilMs }, retry) =>
       changeTogether(function* () {
         yield* query(
-          `UPDATE batches SET status = 'failed', errors = $2::text, ended_at_ms = $3::int8, kept_until_ms = $4::int8 WHERE id = $1::text`,
-          [batchId, errors, atMs, keptUntilMs],
+          `UPDATE batches SET status = 'failed', errors = $2::text, own_bytes = own_bytes + $5::int8, ended_at_ms = $3::int8, kept_until_ms = $4::int8 WHERE id = $1::text`,
+          [batchId, errors, atMs, keptUntilMs, Buffer.byteLength(errors)],
         );
         if (retry !== null) yield* storeCreation(retry);
       }),
 
     find: (owner, id) =>
-      read<BatchRow>(`${selectBatches} WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`, [
+      read<BatchRow>(`${selectBatches} WHERE b.id = $1::text AND ${isOwned("b", owner, "$2")}`, [
         id,
         owner.keyId,
       ]).then(firstAs(stored)),
@@ -86,8 +87,8 @@ export function storedBatches(
 export const pauseBatches = "UPDATE batches SET is_paused = 1 WHERE ended_at_ms IS NULL";
 
 const insertBatch = `
-INSERT INTO batches (id, key_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms, node_no)
-SELECT $1::text, no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8, $8::int8 FROM keys
+INSERT INTO batches (id, key_no, account_no, file_id, endpoint, request, status, created_at_ms, expires_at_ms, node_no, own_bytes)
+SELECT $1::text, no, account_no, $3::text, $4::text, $5::text, 'validating', $6::int8, $7::int8, $8::int8, $10::int8 FROM keys
 WHERE keys.id = $2::text AND (SELECT count(*) FROM batches WHERE ended_at_ms IS NULL AND key_no = keys.no) < $9::int8 RETURNING id`;
 
 async function listed(
@@ -99,13 +100,13 @@ async function listed(
     named === null
       ? []
       : await read<{ no: number }>(
-          `SELECT b.no::float8 AS no FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND ${isOwned(owner, "$2")}`,
+          `SELECT b.no::float8 AS no FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND ${isOwned("b", owner, "$2")}`,
           [named, owner.keyId],
         );
   if (named !== null && place === undefined) return null;
   const isBefore = after === null && before !== null;
   const rows = await read<BatchRow>(
-    `${selectBatches} WHERE ${isOwned(owner, "$1")} AND b.id LIKE $2::text AND b.no ${isBefore ? ">" : "<"} $3::int8
+    `${selectBatches} WHERE ${isOwned("b", owner, "$1")} AND b.id LIKE $2::text AND b.no ${isBefore ? ">" : "<"} $3::int8
     ORDER BY b.no ${isBefore ? "ASC" : "DESC"} LIMIT $4::int8`,
     [owner.keyId, `${prefix}%`, place?.no ?? Number.MAX_SAFE_INTEGER, limit],
   );
@@ -124,13 +125,10 @@ function batchDeletion(
           `SELECT b.no::float8 AS no, b.file_id AS "fileId" FROM batches b JOIN keys k ON k.no = b.key_no WHERE b.id = $1::text AND k.id = $2::text`,
           [id, keyId],
         );
-        if (batch === undefined) return true;
-        const gone = yield* query(deleteLines, [batch.no]);
-        if (gone.length > 0) return false;
+        if (batch === undefined) return;
         yield* query("DELETE FROM batches WHERE no = $1::int8", [batch.no]);
         yield* query("DELETE FROM files WHERE batch_id = $1::text", [id]);
         yield* query(`${hideFile} WHERE id = $1::text AND kind = 'requests'`, [batch.fileId]);
-        return true;
       }),
 
     outdated: (nowMs) =>
@@ -149,7 +147,3 @@ function batchDeletion(
       ),
   };
 }
-
-/** Some at a time: all of them would take a tenth of a second. */
-const deleteLines = `
-DELETE FROM batch_lines WHERE batch_no = $1::int8 AND no IN (SELECT no FROM batch_lines WHERE batch_no = $1::int8 LIMIT 2000) RETURNING no`;

@@ -8,6 +8,7 @@ import type {
   RestCode,
 } from "../batch-records.ts";
 import { type Queries, query, type Work } from "../query.ts";
+import { addOwnBytes, minStoredBytes } from "./file-table.ts";
 import { bodyInParts, type LongBody, wholeBody } from "./long-body.ts";
 
 /** What each database does in its own way. */
@@ -21,16 +22,20 @@ export function storedLines(
   { isAbandoned }: LineStatements,
 ): LineRecords {
   return {
-    async addLines(batchId, lines) {
-      const rows = lines.map(({ no, customId, start, length, model }) => [
-        no,
-        customId,
-        start,
-        length,
-        model,
-      ]);
-      await change(insertLines, [batchId, JSON.stringify(rows)]);
-    },
+    addLines: (batchId, lines, bytesPerKey) =>
+      changeTogether(function* () {
+        const bytes = lines.reduce((sum, { customId }) => sum + lineBytes(customId), 0);
+        if (!(yield* addOwnBytes(batchId, bytes, bytesPerKey))) return false;
+        const rows = lines.map(({ no, customId, start, length, model }) => [
+          no,
+          customId,
+          start,
+          length,
+          model,
+        ]);
+        yield* query(insertLines, [batchId, JSON.stringify(rows)]);
+        return true;
+      }),
 
     async results(batchId, kind, afterNo, limit) {
       const rows = await read<ResultRow>(
@@ -85,6 +90,11 @@ export function storedLines(
     deleteResults: (batchId, kind, afterNo, limit) =>
       changeTogether(() => deletedResults(batchId, kind, afterNo, limit)),
   };
+}
+
+/** What a line takes, but for its result: its client's name, and a row. */
+function lineBytes(customId: string): number {
+  return Buffer.byteLength(customId) + 64;
 }
 
 const insertLines = `
@@ -210,8 +220,8 @@ function* addOutput(
 ): Work<void> {
   const bytes = kind === "output" ? "output_bytes" : "error_bytes";
   yield* query(
-    `INSERT INTO files (id, key_no, kind, name, bytes, batch_id, created_at_ms, expires_at_ms)
-    SELECT $2::text, key_no, $3::text, id || '_' || $3::text || '.jsonl', ${bytes}, id, $4::int8, $5::int8 FROM batches WHERE no = $1::int8`,
+    `INSERT INTO files (id, key_no, account_no, kind, name, bytes, batch_id, created_at_ms, expires_at_ms)
+    SELECT $2::text, key_no, account_no, $3::text, id || '_' || $3::text || '.jsonl', ${bytes}, id, $4::int8, $5::int8 FROM batches WHERE no = $1::int8`,
     [batchNo, id, kind, atMs, expiresAtMs],
   );
 }
@@ -222,8 +232,8 @@ function* deletedResults(
   afterNo: number,
   limit: number,
 ): Work<number | null> {
-  const lines = yield* query<{ no: number }>(
-    `SELECT l.no::float8 AS no FROM batches b JOIN batch_lines l ON l.batch_no = b.no
+  const lines = yield* query<{ no: number; customId: string }>(
+    `SELECT l.no::float8 AS no, l.custom_id AS "customId" FROM batches b JOIN batch_lines l ON l.batch_no = b.no
     WHERE b.id = $1::text AND ${ofKind[kind]} AND l.no > $2::int8 ORDER BY l.no LIMIT $3::int8`,
     [batchId, afterNo, limit],
   );
@@ -235,13 +245,16 @@ function* deletedResults(
   );
   const recordings = gone.flatMap(({ recordingId }) => recordingId ?? []);
   yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1::text[])", [recordings]);
+  yield* query(
+    `DELETE FROM batch_lines WHERE batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = ANY ($2::int8[])`,
+    [batchId, numbers],
+  );
+  const freed = lines.reduce((sum, { customId }) => sum + lineBytes(customId), 0);
   const bytes = kind === "output" ? "output_bytes" : "error_bytes";
-  if (kind === "errors") {
-    yield* query(
-      `UPDATE batch_lines SET error = NULL WHERE batch_no = (SELECT no FROM batches WHERE id = $1::text) AND no = ANY ($2::int8[])`,
-      [batchId, numbers],
-    );
-  }
-  yield* query(`UPDATE batches SET ${bytes} = 0 WHERE id = $1::text`, [batchId]);
+  yield* query(
+    `UPDATE batches SET ${bytes} = 0, own_bytes = CASE WHEN own_bytes - $2::int8 < ${minStoredBytes} THEN ${minStoredBytes} ELSE own_bytes - $2::int8 END
+    WHERE id = $1::text`,
+    [batchId, freed],
+  );
   return numbers.at(-1) ?? null;
 }

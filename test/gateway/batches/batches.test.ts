@@ -142,8 +142,13 @@ describe.each(stores)("batches on %s", (store) => {
   });
 
   test("a key without credit is rejected at once, and one that runs out waits for a top-up", async () => {
-    const poor = BatchClient.of(world, await world.creditCaller(0));
-    expect(await poor.tryToCreate(chatLines(1))).toMatchObject({
+    const { body: file } = await client.upload(contentOf(chatLines(1), "/v1/chat/completions"));
+    await world.running.store.recordAdjustment({
+      ...{ keyId: caller.key.id, amountNano: -10_000_000_000, reference: null, note: null, atMs: Date.now() },
+    });
+    await world.gateway.catchUp();
+    const create = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    expect(await client.call("POST", "/batches", create)).toMatchObject({
       status: 402,
       body: { error: { code: "insufficient_credit" } },
     });
@@ -272,9 +277,9 @@ describe.each(stores)("batches on %s", (store) => {
     const begin = (id: string) =>
       batches.begin(
         { id, keyId, fileId: file.id, endpoint: "/v1/chat/completions", request, ...times },
-        { node: world.gateway.batches.node, maxOpen: 3 },
+        { node: world.gateway.batches.node, maxOpen: 3, quota: { bytesPerKey: 1e6, filesPerKey: 100 } },
       );
-    expect([await begin("batch_crashed"), await begin("batch_going")]).toEqual([true, true]);
+    expect([await begin("batch_crashed"), await begin("batch_going")]).toEqual([null, null]);
     world.gateway.batches.validating.add("batch_going");
     await world.gateway.batches.deleteAbandoned();
     expect(await batches.get("batch_crashed")).toBeNull();

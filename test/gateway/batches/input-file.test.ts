@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import { InputReader, InputWriter } from "../../../src/gateway/batches/input-file.ts";
-import type { FileRecords } from "../../../src/store/store.ts";
+import type { FilePart, FileRecords } from "../../../src/store/store.ts";
 
 const partBytes = 256 * 1024;
+
+const tooMuch = () => new Error("It is too long.");
+const limits = { maxBytes: 10 * 1024 * 1024, tooLong: tooMuch, bytesPerKey: 0, full: tooMuch };
 
 /** Parts in memory, all durable with the same sync. */
 class Parts {
@@ -12,8 +15,8 @@ class Parts {
 
   readonly records = {
     freeBytes: () => null,
-    addPart: (id: string, sequence: number, body: Uint8Array) => {
-      this.stored.set(`${id} ${sequence}`, body);
+    addPart: async ({ fileId, sequence, body }: FilePart) => {
+      this.stored.set(`${fileId} ${sequence}`, body);
       if (this.#now === 0) {
         setImmediate(() => {
           this.perIteration.push(this.#now);
@@ -21,7 +24,8 @@ class Parts {
         });
       }
       this.#now += 1;
-      return Bun.sleep(5);
+      await Bun.sleep(5);
+      return true;
     },
     part: async (id: string, sequence: number) => this.stored.get(`${id} ${sequence}`) ?? null,
   } as Partial<FileRecords> as FileRecords;
@@ -33,7 +37,7 @@ test("uploads at once write one part per event-loop iteration, and read what the
   const content = new Uint8Array(5 * partBytes + 1).map((_, place) => place % 251);
   await Promise.all(
     Array.from({ length: 8 }, async (_, number) => {
-      const writer = new InputWriter(files, `file-${number}`, () => {}, true);
+      const writer = new InputWriter(files, `file-${number}`, limits, true);
       for (let at = 0; at < content.length; at += 100_000)
         await writer.write(content.subarray(at, at + 100_000));
       await writer.end();

@@ -39,6 +39,46 @@ onBothStores("", (world) => {
     expect((await client.call("GET", `/batches/${batch.id}`)).status).toBe(404);
   });
 
+  test("what was created in an account stays readable there alone, when its key moves to another", async () => {
+    await world().reload((config) => sharing + config);
+    const moved = await world().creditCaller();
+    const { accountId } = moved.key;
+    const left = BatchClient.of(world(), await world().creditCaller(0, { accountId, creditNano: 0 }));
+    const other = await world().creditCaller();
+    const [client, joined] = [BatchClient.of(world(), moved), BatchClient.of(world(), other)];
+    const create = async () => (await client.untilEnded((await client.create(chatLines(1))).id)).id;
+    const idsOf = async (each: BatchClient, path: string) =>
+      (await each.call<Listed>("GET", path)).body.data.map(({ id }) => id);
+    const before = await create();
+    const files = await idsOf(left, "/files");
+    await world().running.store.moveKey(moved.key.id, other.key.accountId, Date.now());
+    await world().gateway.catchUp();
+    for (const each of [client, joined]) {
+      expect([await idsOf(each, "/files"), await idsOf(each, "/batches")]).toEqual([[], []]);
+      for (const path of [
+        `/batches/${before}`,
+        ...files.flatMap((id) => [`/files/${id}`, `/files/${id}/content`]),
+      ])
+        expect((await each.call("GET", path)).status).toBe(404);
+      expect((await each.call("GET", `/files?after=${files[0]}`)).status).toBe(400);
+      expect((await each.call("GET", `/batches?after=${before}`)).status).toBe(400);
+      const body = {
+        input_file_id: files.at(-1) ?? "",
+        endpoint: "/v1/chat/completions",
+        completion_window: "24h",
+      };
+      expect((await each.call("POST", "/batches", body)).status).toBe(400);
+    }
+    expect([await idsOf(left, "/files"), await idsOf(left, "/batches")]).toEqual([files, [before]]);
+    const after = await create();
+    expect(await idsOf(joined, "/batches")).toEqual([after]);
+    expect(await idsOf(left, "/batches")).toEqual([before]);
+    for (const id of files) expect((await left.call("DELETE", `/files/${id}`)).status).toBe(200);
+    // With keys that share nothing, a key has what it created, wherever it moved.
+    await world().reload((config) => config);
+    expect(await idsOf(client, "/batches")).toEqual([after, before]);
+  });
+
   test("files are not found once they have expired, and results are deleted when their batch says", async () => {
     const caller = await world().creditCaller();
     const client = BatchClient.of(world(), caller);
@@ -68,7 +108,8 @@ onBothStores("", (world) => {
     Object.assign(world().gateway, { clock });
     await world().gateway.batches.prune(Date.now() + 2 * msPerHour);
     expect(await client.get(id)).toMatchObject({ id, status: "completed", output_file_id: null });
-    expect(await world().running.store.uploads.bytesOf(caller.key.id)).toBe(0);
+    // The batch itself is still there.
+    expect(await world().running.store.uploads.bytesOf(caller.key.id)).toBe(1024);
     expect(await world().running.store.batches.charged(id, 0)).toBeNull();
   });
 });

@@ -44,12 +44,27 @@ test("the log is copied into the database and begins again, while charges go on"
 
 test("the log of a long upload is copied meanwhile, although nothing is charged", async () => {
   using folder = temporaryFolder();
-  const { store, look } = await openWithKey(folder.dir);
+  const { store, look, keyId } = await openWithKey(folder.dir);
   const body = new Uint8Array(256 * 1024);
+  const quota = { bytesPerKey: Number.MAX_SAFE_INTEGER, filesPerKey: 1 };
+  const times = { createdAtMs: Date.now(), expiresAtMs: Date.now() + 60_000 };
+  const file = {
+    id: "file-1",
+    keyId,
+    kind: "uploading",
+    name: "",
+    bytes: 0,
+    batchId: null,
+    ...times,
+  } as const;
+  expect(await store.uploads.begin(file, quota)).toBeNull();
   let [parts, beginnings, before] = [0, 0, 0];
   // How many parts that takes depends on how soon the thread gets a core.
   await waitFor(async () => {
-    await store.uploads.addPart("file-1", parts, body);
+    await store.uploads.addPart(
+      { fileId: file.id, sequence: parts, body, bytes: body.length },
+      quota.bytesPerKey,
+    );
     parts += 1;
     const frames = framesOf(look);
     if (frames < before) beginnings += 1;

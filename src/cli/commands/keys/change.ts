@@ -146,7 +146,7 @@ export const keysRaiseCapCommand = change<{ amount: number; cap?: string; note: 
 
 export const keysMoveCommand = change<{ account: string }>({
   name: "move",
-  summary: "Bill a key to another account; its entries stay in the old one",
+  summary: "Bill a key to another account; entries and shared files stay",
   call: "POST /keys/:key/move",
   fields: { key, account: requiredOption("--account <account>", "the other account's id or label") },
   examples: ["sluice keys move slu_8fK2mQ0x --account atlas"],

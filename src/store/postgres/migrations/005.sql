@@ -167,3 +167,13 @@ BEGIN
 END $$;
 ALTER FUNCTION sluice_write_batch SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
   SET plan_cache_mode = force_generic_plan SET jit = off;
+
+-- What a batch takes in addition to its results: what its client has sent with it, the ids of its lines, and its errors.
+ALTER TABLE batches ADD COLUMN own_bytes int8 NOT NULL DEFAULT 1024;
+-- The account that the key had at the creation decides who else can read it; NULL from older programs: the key's account.
+ALTER TABLE files ADD COLUMN account_no int;
+ALTER TABLE batches ADD COLUMN account_no int;
+UPDATE files SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHERE m.key_no = files.key_no AND m.until_ms > files.created_at_ms ORDER BY m.no LIMIT 1),
+  (SELECT k.account_no FROM keys k WHERE k.no = files.key_no));
+UPDATE batches SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHERE m.key_no = batches.key_no AND m.until_ms > batches.created_at_ms ORDER BY m.no LIMIT 1),
+  (SELECT k.account_no FROM keys k WHERE k.no = batches.key_no));

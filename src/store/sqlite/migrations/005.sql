@@ -21,3 +21,13 @@ CREATE TABLE anchors (
   unchained_hash TEXT NOT NULL,
   hash TEXT NOT NULL
 ) STRICT;
+
+-- What a batch takes in addition to its results: what its client has sent with it, the ids of its lines, and its errors.
+ALTER TABLE batches ADD COLUMN own_bytes INTEGER NOT NULL DEFAULT 1024;
+-- The account that the key had at the creation decides who else can read it; NULL from older programs: the key's account.
+ALTER TABLE files ADD COLUMN account_no INTEGER;
+ALTER TABLE batches ADD COLUMN account_no INTEGER;
+UPDATE files SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHERE m.key_no = files.key_no AND m.until_ms > files.created_at_ms ORDER BY m.no LIMIT 1),
+  (SELECT k.account_no FROM keys k WHERE k.no = files.key_no));
+UPDATE batches SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHERE m.key_no = batches.key_no AND m.until_ms > batches.created_at_ms ORDER BY m.no LIMIT 1),
+  (SELECT k.account_no FROM keys k WHERE k.no = batches.key_no));
