@@ -11,6 +11,9 @@ const all = [
   { id: "claude-opus-5-5", provider: "anthropic" },
   { id: "claude-sonnet-5-5", provider: "anthropic" },
   { id: "claude-opus-5", provider: "anthropic" },
+  { id: "gemini-4-pro-image", provider: "gemini" },
+  { id: "gemini-4-pro", provider: "gemini" },
+  { id: "gemini-4-flash", provider: "gemini" },
 ];
 
 test.each<[ClientId, RegExp, string | undefined]>([
@@ -19,6 +22,8 @@ test.each<[ClientId, RegExp, string | undefined]>([
   ["claude-code", /gpt|house/, "gpt-6-astra"],
   ["anthropic", /./, "claude-opus-5-5"],
   ["codex", /./, "gpt-6.1-sol"],
+  ["gemini-cli", /./, "gemini-4-pro"],
+  ["google-genai", /flash|gpt/, "gemini-4-flash"],
   ["codex", /astra|opus/, "gpt-6-astra"],
   ["openai", /house|llama/, "llama-5"],
   ["curl", /./, "llama-5"],
@@ -27,4 +32,13 @@ test.each<[ClientId, RegExp, string | undefined]>([
 ])("%s gets the best model of %s: %s", (client, served, expected) => {
   const models = all.filter(({ id }) => served.test(id));
   expect(preferredModel(client, models)?.id).toBe(expected);
+});
+
+test("a model that the key can pay for comes first, the client's own family before others", () => {
+  const chosen = (client: ClientId, affordable: RegExp) =>
+    preferredModel(client, all, ({ id }) => affordable.test(id))?.id;
+  expect(chosen("gemini-cli", /flash|sonnet|gpt/)).toBe("gemini-4-flash");
+  expect(chosen("gemini-cli", /sonnet/)).toBe("claude-sonnet-5-5");
+  expect(chosen("claude-code", /sonnet|gpt/)).toBe("claude-sonnet-5-5");
+  expect(chosen("gemini-cli", /house/)).toBe("gemini-4-pro");
 });

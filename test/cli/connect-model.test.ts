@@ -13,10 +13,14 @@ let budget: TestKey;
 beforeAll(async () => {
   const openAi = (name: string, models: string) =>
     `[providers.${name}]\nkind = "openai"\nbase_url = "${vendor.url}/v1"\napi_key = "env:TEST_OPENAI_KEY"\nmodels = ${models}`;
+  const gemini = (kind: string, output: number) =>
+    `[[models]]\nid = "gemini-9-${kind}"\nprovider = "openai"\nmax_output_tokens = 64000\nprice = { input = 1.0, output = ${output} }`;
   const config = [
     '[providers.demo]\nkind = "demo"\n\n[[models]]\nid = "demo-one"\nprovider = "demo"\nfree = true',
     openAi("openai", '["gpt-6*"]'),
     `${openAi("own", '["our-gpt"]')}\nunpriced = "budget-only"`,
+    gemini("pro", 100),
+    gemini("flash", 0.4),
   ].join("\n\n");
   gateway = await startSluice({ config });
   key = await gateway.createKey();
@@ -92,17 +96,56 @@ describe("the model in a client's settings", () => {
     const codex = await sluice(newHome(), "connect", "codex", "--key", key.key);
     expect(codex.stdout).toContain("-m gpt-6.1-sol");
     const claude = await sluice(newHome(), "connect", "claude-code", "--key", key.key);
-    expect(claude.stdout).toContain("claude --model gpt-6-astra");
+    expect(claude.stdout).toContain("claude --model gemini-9-pro");
   });
 
   test("is the same for a new key, within the models of that key", async () => {
     const place = { folder: gateway.folder, env: newHome().env ?? {} };
-    const create = ["keys", "create", "--mode", "credit", "--credit", "1", "--for", "codex"];
+    const create = ["keys", "create", "--mode", "credit", "--credit", "10", "--for", "codex"];
     expect((await sluice(place, ...create)).stdout).toContain("-m gpt-6.1-sol");
     expect((await sluice(place, ...create, "--models", "demo-one,gpt-6-luna")).stdout).toContain(
       "-m gpt-6-luna",
     );
   });
+});
+
+describe("a key with little credit", () => {
+  const connectWith = async (credit: number, ...rest: string[]) => {
+    const small = await gateway.createKey({ credit });
+    return sluice(newHome(), "connect", ...rest, "--key", small.key);
+  };
+
+  test("gets a model whose requests fit it, the client's own family first", async () => {
+    const rich = await connectWith(1000, "gemini-cli");
+    expect([rich.stdout, rich.stderr]).toEqual([expect.stringContaining("gemini --model gemini-9-pro"), ""]);
+    const poor = await connectWith(0.5, "gemini-cli");
+    expect([poor.stdout, poor.stderr]).toEqual([
+      expect.stringContaining("gemini --model gemini-9-flash"),
+      "",
+    ]);
+    const create = ["keys", "create", "--mode", "credit", "--credit", "1000", "--cap", "0.5/day"];
+    const capped = await gateway.cliJson<TestKey>(...create);
+    const within = await sluice(newHome(), "connect", "gemini-cli", "--key", capped.key);
+    expect(within.stdout).toContain("gemini --model gemini-9-flash");
+  });
+
+  test("is warned where no model fits, with both amounts", async () => {
+    const { stderr } = await connectWith(0.001, "gemini-cli");
+    expect(stderr).toMatch(
+      /without an output limit reserves about \d+\.\d\d USD, and this key can spend 0\.00 USD now/,
+    );
+  });
+});
+
+test("connect claude-code says what the client of today requests, and what of it the key cannot use", async () => {
+  const { stderr } = await sluice(newHome(), "connect", "claude-code", "--key", key.key);
+  expect(stderr).toContain("claude-code requests claude-opus-5-5, claude-sonnet-5-5, claude-haiku-5-5");
+  expect(stderr).toContain("this key cannot use claude-opus-5-5");
+});
+
+test("the settings of gemini-cli say what it needs without a terminal", async () => {
+  const { stdout } = await sluice(newHome(), "connect", "gemini-cli", "--key", key.key);
+  expect(stdout).toContain("add --skip-trust");
 });
 
 describe("connect --write", () => {

@@ -97,6 +97,7 @@ codex -c model_provider=sluice -c ${shellQuoted(`model_providers.sluice={name="S
       model,
     }) => `export GOOGLE_GEMINI_BASE_URL=${shellWord(address)} GEMINI_API_KEY=${key}
 mkdir -p ~/.gemini && test -e ~/.gemini/settings.json || echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' > ~/.gemini/settings.json
+# In a folder that it does not trust yet, it refuses to run without a terminal: add --skip-trust there.
 gemini --model ${shellWord(model)}`,
   },
   {

@@ -2,6 +2,7 @@ import type { ClientId } from "../../base/models/client-snippets.ts";
 import { preferredModel } from "../../base/models/preferred-model.ts";
 import { CommandError, Misuse, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
+import { isAffordable, unaffordableTexts } from "./affordable.ts";
 import { claudeSettings } from "./claude-settings.ts";
 import type { ClientFileFormat } from "./client-edit.ts";
 import { modelInFile, type UndoneClientFile, undoClientFile, writeClientFile } from "./client-file.ts";
@@ -39,11 +40,28 @@ export function printFound(
   options: ConnectOptions,
   terminal: Terminal,
 ): void {
-  const model = options.model ?? preferredModel(client, found.models ?? [])?.id ?? "MODEL";
-  const limits = found.models?.find(({ id }) => id === model)?.limits ?? null;
-  const settings = clientSettings(client, { ...found, model, limits });
+  const model = options.model ?? preferredFor(client, found) ?? "MODEL";
+  const offered = found.models?.find(({ id }) => id === model);
+  const settings = clientSettings(client, { ...found, model, limits: offered?.limits ?? null });
   if (options.json) printJson({ ...settings, key: found.key }, terminal);
   else terminal.print(settingsText(settings, terminal.style));
+  showWarnings(unaffordableTexts(offered, found.spendable), terminal);
+  showRequested(client, found, terminal);
+}
+
+function preferredFor(client: ClientId, { models, spendable }: FoundConnection): string | undefined {
+  return preferredModel(client, models ?? [], (model) => isAffordable(model, spendable))?.id;
+}
+
+/** What the client's release of today asks for in addition to the model of the settings. */
+function showRequested(client: ClientId, { models }: FoundConnection, terminal: Terminal): void {
+  const requested = clientFiles[client]?.defaultModels ?? [];
+  if (requested.length === 0) return;
+  const fact = `${client} requests ${requested.join(", ")} where no other model is set`;
+  const missing = requested.filter((name) => models?.every(({ id }) => id !== name));
+  const fix = `\`sluice connect ${client} --write\` sets one model for all of its requests`;
+  if (missing.length === 0) terminal.note(terminal.noteStyle.dim(fact));
+  else showWarnings([`${fact}, and this key cannot use ${missing.join(", ")}; ${fix}`], terminal);
 }
 
 export async function writeSettings(
@@ -87,6 +105,8 @@ export async function writeFound(
   const changed = settings.map(({ name }) => name);
   const isServed = found.models === null ? null : await checkModels(found, uses);
   if (isServed !== true) showWarnings([uncheckedText(found, uses)], terminal);
+  const dear = found.models?.find((each) => uses.includes(each.id) && !isAffordable(each, found.spendable));
+  showWarnings(unaffordableTexts(dear, found.spendable), terminal);
   if (options.json)
     return printJson(
       { client, url: address, model, uses, checked: isServed, file, backup, changed },
@@ -127,7 +147,7 @@ async function modelFor(
   if (options.model !== undefined) return written(options.model);
   const own = modelInFile(path, format);
   const uses = own === null ? format.defaultModels : [own];
-  const preferred = preferredModel(client, found.models ?? [])?.id;
+  const preferred = preferredFor(client, found);
   if (preferred === undefined || (await checkModels(found, uses)) === true) return { model: null, uses };
   if (own === null || (await isReplaced(own, preferred, found.address, terminal))) return written(preferred);
   return { model: null, uses };

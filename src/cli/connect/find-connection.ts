@@ -6,6 +6,7 @@ import { dataFolder } from "../data-place.ts";
 import type { DataOptions } from "../help.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
 import { CommandError, Misuse, type Terminal } from "../terminal/terminal.ts";
+import { type DefaultHold, defaultHoldOf, readSpendable, type Spendable } from "./affordable.ts";
 
 export interface ConnectOptions extends DataOptions {
   readonly key?: string;
@@ -17,6 +18,7 @@ export interface OfferedModel {
   readonly id: string;
   readonly provider: unknown;
   readonly limits: ModelLimits | null;
+  readonly defaultHold: DefaultHold | null;
 }
 
 export interface FoundConnection {
@@ -24,6 +26,8 @@ export interface FoundConnection {
   readonly key: string;
   /** LLMs; null if the gateway could not be reached. */
   readonly models: readonly OfferedModel[] | null;
+  /** Null if it is not limited, or not known. */
+  readonly spendable: Spendable | null;
   readonly isRejected: boolean;
 }
 
@@ -78,11 +82,24 @@ export async function findConnection(url: string, key: string): Promise<FoundCon
     const isTokenAddress = url.endsWith(modeOrigins.token_budget);
     const address = isTokenAddress ? url : addressFor(url, mode);
     const answer = await listModels(address, key);
-    if (answer === null) return { address, key, models: null, isRejected };
-    if (answer !== "rejected") return { address, key, models: answer, isRejected: false };
+    if (answer === null) return { address, key, models: null, spendable: null, isRejected };
+    if (answer !== "rejected") {
+      const spendable = await spendableOf(address, key);
+      return { address, key, models: answer, spendable, isRejected: false };
+    }
     isRejected = true;
   }
-  return { address: url, key, models: null, isRejected };
+  return { address: url, key, models: null, spendable: null, isRejected };
+}
+
+async function spendableOf(address: string, key: string): Promise<Spendable | null> {
+  try {
+    const response = await get(address, key, "/v1/usage");
+    await response.body?.cancel();
+    return readSpendable(response.headers.get("x-sluice-spendable"));
+  } catch {
+    return null;
+  }
 }
 
 const maxPropagationMs = 3000;
@@ -150,6 +167,6 @@ function generatingModels(models: readonly unknown[]): OfferedModel[] {
     if (!/^[^\s\p{C}-][^\s\p{C}]*$/u.test(id)) return [];
     return Array.isArray(serves) && !serves.includes("generation")
       ? []
-      : [{ id, provider, limits: limitsOf(model) }];
+      : [{ id, provider, limits: limitsOf(model), defaultHold: defaultHoldOf(model) }];
   });
 }

@@ -1,6 +1,7 @@
 import type { IssuedKeyView } from "../../admin/key-terms/schema.ts";
 import { addressFor, type ClientId } from "../../base/models/client-snippets.ts";
 import { preferredModel } from "../../base/models/preferred-model.ts";
+import { isAffordable } from "./affordable.ts";
 import { findIssuedConnection, type OfferedModel } from "./find-connection.ts";
 import { type ClientSettings, clientSettings } from "./settings-text.ts";
 
@@ -21,10 +22,11 @@ export async function newKeyConnect(
   { address: gateway, knownModels }: NewKeyPlace,
 ): Promise<ClientSettings> {
   const address = addressFor(gateway ?? defaultAddress, mode);
-  const { models } = await findIssuedConnection(address, secret);
+  const { models, spendable } = await findIssuedConnection(address, secret);
   const names = (allowed ?? knownModels).filter((name) => !name.includes("*"));
-  const named = names.map((id) => ({ id, provider: null, limits: null }));
+  const named = names.map((id) => ({ id, provider: null, limits: null, defaultHold: null }));
   const choice: readonly OfferedModel[] = models === null || models.length === 0 ? named : models;
-  const { id: model, limits } = preferredModel(client, choice) ?? { id: "MODEL", limits: null };
+  const affordable = (each: OfferedModel) => isAffordable(each, spendable);
+  const { id: model, limits } = preferredModel(client, choice, affordable) ?? { id: "MODEL", limits: null };
   return clientSettings(client, { address, key: secret, model, limits });
 }

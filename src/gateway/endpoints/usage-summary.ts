@@ -51,6 +51,7 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
     headers["x-service-credit-remaining"] = creditsText(creditStanding(summary).remaining);
   } else if (summary.budgetRemaining !== null)
     headers["x-ratelimit-remaining-tokens"] = String(summary.budgetRemaining);
+  headers["x-sluice-spendable"] = spendableText(key, summary, exchange.configured.settings.microUsdPerCredit);
   const body = {
     object: "usage.summary",
     key: {
@@ -67,6 +68,19 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
     explanation: explain(key, summary),
   };
   return Response.json(body, { headers });
+}
+
+/**
+ * What one request can reserve now, within balance or budget and every cap: in USD, as models are priced, or in tokens.
+ * `connect` chooses a model by it.
+ */
+function spendableText({ mode }: KeyRecord, summary: AccountSummary, microUsdPerCredit: number): string {
+  const cap = tightestCap(summary);
+  const own = mode === "credit" ? (summary.isPostpaid ? null : summary.available) : summary.budgetRemaining;
+  const limits = [own, cap === null ? null : cap.left - cap.held].filter((left) => left !== null);
+  if (limits.length === 0) return "unlimited";
+  const least = Math.max(0, Math.min(...limits));
+  return mode === "credit" ? `${usdFromNano(least, microUsdPerCredit)} USD` : `${least} tokens`;
 }
 
 /** The amounts that can be spent, which add up: balance = purchased − used, remaining = balance − held. */
