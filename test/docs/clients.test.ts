@@ -42,7 +42,9 @@ test("the page of headers and the OpenAPI documents have the same headers of res
   // These are no news: one repeats another, the other is every client's.
   const unsaid = ["request-id", "cache-control"];
   // The documents describe no header that only a response without a stored copy has.
-  const expected = new Set([...described, "x-sluice-idempotency", "x-sluice-spendable"]).difference(new Set(unsaid));
+  const expected = new Set([...described, "x-sluice-idempotency", "x-sluice-spendable"]).difference(
+    new Set(unsaid),
+  );
   expect(names.toSorted()).toEqual([...expected].toSorted());
 });
 
