@@ -1,10 +1,10 @@
 import { expect, spyOn, test } from "bun:test";
 import { edgeWith } from "../support/edge.ts";
 
-/** Bun's longest. */
-const maxIdleSeconds = 255;
+/** Without a limit. */
+const unlimited = 0;
 
-test("a mounted route can let its request take longer than connections may be idle", async () => {
+test("a mounted route can let its request take as long as it needs", async () => {
   const edge = edgeWith([
     (app, { keepWaiting }) => {
       app.get("/slow", ({ request }) => {
@@ -20,7 +20,7 @@ test("a mounted route can let its request take longer than connections may be id
   try {
     const response = await fetch(`http://127.0.0.1:${server.port}/slow`);
     expect(await response.text()).toBe("done");
-    expect(timeout.mock.calls).toEqual([[expect.any(Request), maxIdleSeconds]]);
+    expect(timeout.mock.calls).toEqual([[expect.any(Request), unlimited]]);
   } finally {
     await edge.stop(true);
   }

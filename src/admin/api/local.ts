@@ -1,17 +1,9 @@
-import { inFrames } from "../../base/requests/frames.ts";
 import { localName } from "../access/actor.ts";
 import { OperationError } from "../context.ts";
 import type { AdminDeps, UnmountedDeps } from "../deps.ts";
-import {
-  AdminError,
-  answerHeaders,
-  clientGone,
-  expectedError,
-  json,
-  refusalResponse,
-} from "../formats/admin-error.ts";
+import { AdminError, clientGone, expectedError, json, refusalResponse } from "../formats/admin-error.ts";
 import { checkedQuery } from "../routes/check.ts";
-import { perform } from "../routes/mount.ts";
+import { answerInFrames, perform } from "../routes/mount.ts";
 import { type AdminCall, routeAt } from "../routes/route.ts";
 import { operationsOf } from "./operations.ts";
 
@@ -55,7 +47,7 @@ export function localOperations(unmounted: UnmountedDeps): LocalOperations {
       return json({ error: { code, message } }, status);
     }
   };
-  return (request) => inFrames(request, answerHeaders, (report) => answer(request, report));
+  return (request) => answerInFrames(deps, request, (report) => answer(request, report));
 }
 
 const caller = { role: "admin", name: localName, owner: null, owns: () => false, person: null } as const;

@@ -71,13 +71,26 @@ async function answer(
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
   const admitted = { deps, request, named: namedBy(params), query, caller, address: origin.address };
-  return inFrames(request, answerHeaders, (report) =>
+  return answerInFrames(deps, request, (report) =>
     answeringErrors(deps, () => {
       const shared = { ...admitted, report };
       if (route.limitedAs === undefined) return perform(route, shared);
       return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
     }),
   );
+}
+
+/** Lets operations report their progress, and take as long as they need. */
+export function answerInFrames(
+  { log }: Pick<AdminDeps, "log">,
+  request: Request,
+  work: (report: AdminCall["report"]) => Promise<Response>,
+): Promise<Response> {
+  const failed = (err: unknown) => {
+    log.warn({ err }, "an operation failed");
+    return json({ error: { code: "internal", message: "the gateway failed; see its log" } }, 500);
+  };
+  return inFrames({ request, headers: answerHeaders, work, failed });
 }
 
 interface OwnersCall {

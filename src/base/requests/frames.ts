@@ -26,12 +26,17 @@ interface Head {
   readonly headers: Record<string, string>;
 }
 
+interface FramedCall {
+  readonly request: Request;
+  /** Headers of a response in frames. */
+  headers(): Record<string, string>;
+  work(report: (text: string) => void): Promise<Response>;
+  /** The response to a failure that comes after the first frame, too late for the HTTP server. */
+  failed(error: unknown): Response;
+}
+
 /** The response of `work`, in frames if the client reads them and it takes longer than a second. */
-export async function inFrames(
-  request: Request,
-  headers: () => Record<string, string>,
-  work: (report: (text: string) => void) => Promise<Response>,
-): Promise<Response> {
+export async function inFrames({ request, headers, work, failed }: FramedCall): Promise<Response> {
   let progress = "";
   const working = work((text) => {
     progress = text;
@@ -39,7 +44,7 @@ export async function inFrames(
   if (!request.headers.has(framesHeader)) return working;
   const early = await within(working, firstNoteMs);
   if (early !== null) return early.value;
-  const frames = framesOf(working, () => progress);
+  const frames = framesOf(working.catch(failed), () => progress);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await frames.next();
@@ -126,11 +131,16 @@ export async function readFrames(
     if (value.kind !== kinds.head) continue;
     // Only `framesOf` writes it.
     const { status, headers } = JSON.parse(new TextDecoder().decode(value.content)) as Head;
-    return new Response(bodyOf(frames), { status, headers });
+    const { "content-encoding": encoding, ...others } = headers;
+    const body = bodyOf(frames);
+    return new Response(encoding === "gzip" ? body.pipeThrough(new DecompressionStream("gzip")) : body, {
+      status,
+      headers: others,
+    });
   }
 }
 
-function bodyOf(frames: AsyncGenerator<Frame, undefined>): ReadableStream<Uint8Array> {
+function bodyOf(frames: AsyncGenerator<Frame, undefined>): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     async pull(controller) {
       for (;;) {

@@ -50,6 +50,8 @@ export async function callPatiently({ send, probe, onNote, patience }: PatientCa
       if (error instanceof DOMException && framedAtMs === null) silent.abort(new GatewaySilent(probeMs));
     });
   }, probeEveryMs);
+  // The call itself keeps the process alive.
+  watch.unref();
   const end = () => clearInterval(watch);
   const orSilent = (error: unknown): never => {
     end();

@@ -2,7 +2,9 @@ import { expect, test } from "bun:test";
 import { framesHeader, framesType, inFrames, readFrames } from "../../../src/base/requests/frames.ts";
 
 const asked = () => new Request("http://gateway/", { headers: { [framesHeader]: "1" } });
-const noHeaders = () => ({});
+const failed = (error: unknown) => new Response(String(error), { status: 500 });
+const framed = (request: Request, work: (report: (text: string) => void) => Promise<Response>) =>
+  inFrames({ request, headers: () => ({}), work, failed });
 
 /** A response that is not ready at once. */
 function later() {
@@ -12,7 +14,7 @@ function later() {
 
 async function slowly(request: Request, response: Response, texts: readonly string[] = []) {
   const working = later();
-  const sent = await inFrames(request, noHeaders, (report) => {
+  const sent = await framed(request, (report) => {
     for (const text of texts) report(text);
     return working.promise;
   });
@@ -37,10 +39,8 @@ test("a response that takes long arrives whole, behind notes of its progress", a
 
 test("a response that is ready, or whose client reads no frames, is sent as it is", async () => {
   const ready = Response.json({});
-  expect(await inFrames(asked(), noHeaders, async () => ready)).toBe(ready);
-  const unasked = inFrames(new Request("http://gateway/"), noHeaders, () =>
-    Bun.sleep(1_100).then(() => ready),
-  );
+  expect(await framed(asked(), async () => ready)).toBe(ready);
+  const unasked = framed(new Request("http://gateway/"), () => Bun.sleep(1_100).then(() => ready));
   expect(await unasked).toBe(ready);
 });
 
@@ -65,4 +65,23 @@ test("a response that breaks off is an error, and not a short one", async () => 
   const broken = new Response(bytes.slice(0, -5), { headers: sent.headers });
   const read = await readFrames(broken, () => {});
   expect(await read.text().catch(String)).toContain("ended before the response was complete");
+});
+
+test("a compressed response is readable, and a failure after the first note is a response", async () => {
+  const text = "a row of a long list\n".repeat(5_000);
+  const compressed = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+  const { sent, answer } = await slowly(
+    asked(),
+    new Response(compressed, { headers: { "content-encoding": "gzip" } }),
+  );
+  answer();
+  const read = await readFrames(sent, () => {});
+  expect([(await read.text()) === text, read.headers.get("content-encoding")]).toEqual([true, null]);
+  const failing = await framed(asked(), () =>
+    Bun.sleep(1_100).then(() => {
+      throw new Error("a bug");
+    }),
+  );
+  const failure = await readFrames(failing, () => {});
+  expect([failure.status, await failure.text()]).toEqual([500, "Error: a bug"]);
 });
