@@ -75,7 +75,7 @@ export class BodyReservation {
   #isReleased = false;
   /** The largest amount waited for, and its promise. */
   #wanted = 0;
-  #waiting: Promise<void> | null = null;
+  #waiting: Promise<boolean> | null = null;
 
   constructor(budget: BodyBudget, holder: string) {
     this.#budget = budget;
@@ -91,13 +91,13 @@ export class BodyReservation {
 
   /**
    * Resolves once this many bytes are reserved in total, or the reservation is released. Releases what is reserved before
-   * waiting for more, to avoid a deadlock. After `maxWaitMs` the caller continues without enough memory, and the bytes count
-   * all the same: slow readers must not make a finished response fail.
+   * waiting for more, to avoid a deadlock. After `maxWaitMs` a caller that `mayExceed` continues without enough memory, and the
+   * bytes count all the same: slow readers must not make a finished response fail. For any other caller it resolves to false.
    */
-  growWhenFree(bytes: number, maxWaitMs: number): Promise<void> {
+  growWhenFree(bytes: number, maxWaitMs: number, mayExceed = true): Promise<boolean> {
     if (this.#waiting !== null && bytes <= this.#wanted) return this.#waiting;
     this.shrinkTo(0);
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const lastMs = performance.now() + maxWaitMs;
     const timer = setTimeout(() => this.#budget.tryWaiting(), maxWaitMs + 1);
     this.#wanted = bytes;
@@ -105,10 +105,11 @@ export class BodyReservation {
     this.#budget.wait(() => {
       const isOver = this.#isReleased || this.#wanted > bytes;
       const isLate = performance.now() >= lastMs;
-      if (!isOver && !this.#budget.take(this.#holder, bytes, isLate)) return false;
-      if (!isOver) this.#bytes += bytes;
+      const isTaken = !isOver && this.#budget.take(this.#holder, bytes, isLate && mayExceed);
+      if (!isOver && !isTaken && !isLate) return false;
+      if (isTaken) this.#bytes += bytes;
       clearTimeout(timer);
-      resolve();
+      resolve(isOver || isTaken);
       return true;
     });
     return promise;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { AdmittedCall } from "../../src/gateway/exchange/admitted-call.ts";
+import { endExchange } from "../../src/gateway/exchange/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import { clientOrigin } from "../../src/gateway/exchange/origin.ts";
 import type { ServedRoute } from "../../src/gateway/exchange/served-operation.ts";
@@ -13,6 +14,7 @@ import { type Caller, World } from "./world.ts";
 
 const mebibyte = 1024 * 1024;
 const asking = spyOn(AdmittedCall.prototype, "awaitMemory");
+const askingStored = spyOn(AdmittedCall.prototype, "awaitStored");
 
 let world: World;
 let caller: Caller;
@@ -23,10 +25,12 @@ beforeAll(async () => {
 });
 afterEach(() => {
   asking.mockClear();
+  askingStored.mockClear();
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 afterAll(() => {
   asking.mockRestore();
+  askingStored.mockRestore();
   return world[Symbol.asyncDispose]();
 });
 
@@ -190,6 +194,27 @@ describe("what an exchange reads for its client", () => {
   });
 });
 
+test("what is read from the store takes a download of its key too, and is refused beyond the last", async () => {
+  const calls = await Promise.all(Array.from({ length: 17 }, () => begun(new AbortController().signal)));
+  const [first, ...others] = calls.map((call) => new AdmittedCall(world.gateway, call.exchange, caller.key));
+  const last = others.pop();
+  for (const call of [first, ...others]) await call?.awaitStored(mebibyte);
+  expect(world.gateway.answers.takenBytes).toBe(16 * mebibyte);
+  const refused = await last?.awaitStored(mebibyte).catch((error) => error);
+  expect(refused).toMatchObject({ code: "rate_limit_exceeded", retryAfterSeconds: 5 });
+  // What is small needs none.
+  await last?.awaitStored(mebibyte - 1);
+  if (first !== undefined)
+    endExchange(world.gateway, first.exchange, { status: 200, outcome: "rejected", error: null });
+  await last?.awaitStored(mebibyte);
+  expect(world.gateway.answers.takenBytes).toBe(16 * mebibyte);
+  for (const call of [...others, last]) {
+    call?.exchange.taken.download?.release();
+    call?.exchange.taken.memory?.release();
+  }
+  expect([world.gateway.answers.takenBytes, world.gateway.downloads.size]).toEqual([0, 0]);
+});
+
 test("a small answer asks for no memory", async () => {
   caller = await world.creditCaller();
   world.provider.script(answerOf(100_000));
@@ -205,8 +230,9 @@ test("a large answer is replayed as it was, and gives its memory back", async ()
   const again = await world.ask(caller, { path: paths.chat, body, headers });
   expect(again.headers.get("idempotent-replayed")).toBe("true");
   expect((await again.text()) === first && first.length > 5 * mebibyte).toBe(true);
-  expect(asking.mock.calls).toHaveLength(2);
+  expect([asking.mock.calls.length, askingStored.mock.calls.length]).toEqual([1, 1]);
   await isFree();
+  expect(world.gateway.downloads.size).toBe(0);
   expect(await world.chargesOf(caller)).toHaveLength(1);
 });
 

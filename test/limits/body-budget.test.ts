@@ -127,6 +127,17 @@ test("a reservation that has waited for long takes what is not there, and gives 
   expect(budget.takenBytes).toBe(100);
 });
 
+test("a reservation that may not exceed the limits takes nothing if it has waited for long", async () => {
+  const budget = budgetOf(100, 100);
+  const [first, second, third] = [budget.reserve("a"), budget.reserve("b"), budget.reserve("c")];
+  first.grow(100);
+  expect(await second.growWhenFree(60, 20, false)).toBe(false);
+  expect(budget.takenBytes).toBe(100);
+  const waiting = third.growWhenFree(60, longMs, false);
+  first.release();
+  expect([await waiting, budget.takenBytes]).toEqual([true, 60]);
+});
+
 test("a reservation that is released grows no more", () => {
   const budget = budgetOf(100, 100);
   const reservation = budget.reserve("a");

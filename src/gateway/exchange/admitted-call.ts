@@ -50,19 +50,23 @@ export class AdmittedCall implements JobOwner {
 
   /** Waits for memory for a large body. Rejects if the exchange ends first. */
   async awaitMemory(bytes: number): Promise<void> {
-    if (bytes < largeBodyBytes) return;
-    const { exchange } = this;
-    exchange.taken.memory ??= this.#reserve();
-    await exchange.taken.memory.growWhenFree(bytes, maxMemoryWaitMs);
-    exchange.signal.throwIfAborted();
+    if (bytes >= largeBodyBytes) await this.#growMemory(bytes, true);
   }
 
-  /** As `awaitMemory`, for a body that is read from the store. Throws if the key reads too many at once. */
+  /** As `awaitMemory`, for a body that is read from the store. Throws if the key reads too many at once, or there is no memory. */
   async awaitStored(bytes: number): Promise<void> {
     if (bytes < largeBodyBytes) return;
     this.exchange.taken.download ??= this.gateway.downloads.tryTake(this.keyId);
     if (this.exchange.taken.download === null) throw tooManyDownloads();
-    await this.awaitMemory(bytes);
+    if (!(await this.#growMemory(bytes, false))) throw noResponseMemory();
+  }
+
+  async #growMemory(bytes: number, mayExceed: boolean): Promise<boolean> {
+    const { exchange } = this;
+    exchange.taken.memory ??= this.#reserve();
+    const isReserved = await exchange.taken.memory.growWhenFree(bytes, maxMemoryWaitMs, mayExceed);
+    exchange.signal.throwIfAborted();
+    return isReserved;
   }
 
   /** Takes a slot for a body that is stored while it arrives, until the exchange ends. Throws if none is left for the key. */
@@ -85,5 +89,10 @@ function tooManyDownloads(): GatewayError {
 
 function tooManyForms(): GatewayError {
   const message = "This key has the maximum number of uploads in progress. Retry when one finishes.";
+  return new GatewayError("service_unavailable", message);
+}
+
+function noResponseMemory(): GatewayError {
+  const message = "The gateway has no memory left for another large response. Retry in a few seconds.";
   return new GatewayError("service_unavailable", message);
 }
