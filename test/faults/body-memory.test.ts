@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Socket } from "bun";
+import { BatchClient, chatLines } from "../gateway/batches/batch-world.ts";
+import { json } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -241,4 +243,38 @@ describe("many unfinished bodies of several keys", () => {
       expect(residentBytes(roomy) - before).toBeLessThan(budgetBytes + 48 * mebibyte);
     },
   );
+});
+
+describe("many downloads that stall", () => {
+  const answerBytes = 24 * mebibyte;
+  const stalledCount = 12;
+
+  test("of one long result take no more memory than a few pieces of it", async () => {
+    const message = { role: "assistant", content: "x".repeat(answerBytes) };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
+    provider.script(json({ id: "c", object: "chat.completion", created: 1, model: "m", choices, usage }));
+    await using storing = await startSluice({ config: configFor({ url: provider.url }) });
+    const key = await storing.createKey();
+    const client = new BatchClient(storing.url, { secret: key.key });
+    const ended = await client.untilEnded((await client.create(chatLines(1))).id);
+    provider.reset();
+    // What the line has taken is no longer there.
+    await storing.stop();
+    await storing.restart();
+    const line = `GET /v1/files/${ended.output_file_id}/content`;
+    const head = [`${line} HTTP/1.1`, "Host: gateway.example", `Authorization: Bearer ${key.key}`, "", ""];
+    const before = residentBytes(storing);
+    for (let count = 0; count < stalledCount; count += 1) {
+      const client = await send(head.join("\r\n"), 0, storing);
+      await waitFor(() => client.received !== "", "the download to begin", waitMs);
+      client.socket.pause();
+    }
+    for (const { received } of clients) expect(received).toStartWith("HTTP/1.1 200");
+    // It does not grow while they stall, either.
+    for (let looks = 0; looks < 10; looks += 1) {
+      expect(residentBytes(storing) - before).toBeLessThan((stalledCount * answerBytes) / 4);
+      await Bun.sleep(100);
+    }
+  }, 120_000);
 });
