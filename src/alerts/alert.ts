@@ -113,6 +113,12 @@ const kinds = {
     about: "Calls to a provider keep failing.",
     resolvedText: respondsAgain,
   },
+  model_unavailable: {
+    severity: "critical",
+    next: ({ subject }) => `sluice requests list --outcome failed --since 1h --model ${subject.id}`,
+    about: "A model has had requests for a minute, and none succeeded.",
+    resolvedText: ({ subject }) => `Requests for model ${subject.label} no longer fail.`,
+  },
   provider_slow: {
     severity: "warning",
     next: checkProviders,
@@ -191,7 +197,7 @@ const kinds = {
     resolvedText: ({ subject: { label } }) =>
       `The balance or budget of ${label} no longer runs out within 7 days.`,
   },
-  model_unavailable: {
+  model_skipped: {
     severity: "warning",
     next: () => "sluice config check",
     isNeverSent: true,

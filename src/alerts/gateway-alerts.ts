@@ -8,6 +8,7 @@ import type { LedgerDamage, StoreProblem } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
 import type { DiskSpace } from "./disk-watch.ts";
+import type { UnavailableModel } from "./model-outcomes.ts";
 
 /** State that only a running gateway knows. */
 export interface GatewayState {
@@ -23,6 +24,8 @@ export interface GatewayState {
   tracingProblem?(): TracingProblem | null;
   /** Why the ledger's feed does not reach its receiver; null while it does. */
   feedProblem?(nowMs: number): FeedProblem | null;
+  /** Models none of whose requests succeeds. */
+  unavailableModels?(nowMs: number): readonly UnavailableModel[];
   /** The free space of the data folder's disk, if it is low; else null. */
   lowDisk?(nowMs: number): DiskSpace | null;
 }
@@ -46,12 +49,13 @@ export function gatewayAlerts(
     lowDisk,
     feedProblem,
     ledgerDamage,
+    unavailableModels,
   }: GatewayState,
   nowMs: number,
   /** The models that were requested within `priceUseDays`. */
   requestedModels: ReadonlySet<string> = new Set(),
 ): Alert[] {
-  const { skippedModels, source, server } = settings();
+  const { models, skippedModels, source, server } = settings();
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
   const untraced = tracingProblem?.() ?? null;
@@ -61,9 +65,12 @@ export function gatewayAlerts(
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
+    ...(unavailableModels?.(nowMs) ?? [])
+      .filter(({ model }) => models.some(({ id }) => id === model))
+      .map(modelUnavailable),
     ...skippedModels.map(({ model, reason }) => ({
       ...unsetAlertFields,
-      kind: "model_unavailable" as const,
+      kind: "model_skipped" as const,
       subject: { type: "model" as const, id: model, label: model },
       text: `Model ${model} is not served: ${reason}.`,
       details: { reason },
@@ -176,6 +183,22 @@ function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
           ?.providerMessage ?? null,
     },
   ];
+}
+
+function modelUnavailable({ model, sinceMs, lastError }: UnavailableModel): Alert {
+  const since = new Date(sinceMs).toISOString().replace(/\.\d+/, "");
+  const last =
+    lastError === null
+      ? "the client of the last one gave up waiting"
+      : `the last one got ${lastError.status} ${lastError.code}`;
+  return {
+    ...unsetAlertFields,
+    kind: "model_unavailable",
+    subject: { type: "model", id: model, label: model },
+    sinceMs,
+    text: `No request for model ${model} has succeeded since ${since}; ${last}.`,
+    details: { status: lastError?.status ?? null, code: lastError?.code ?? null },
+  };
 }
 
 const priceDays = 90;

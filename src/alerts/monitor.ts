@@ -13,6 +13,7 @@ import {
   priceUseDays,
   storeUnavailable,
 } from "./gateway-alerts.ts";
+import { HoldDown } from "./hold-down.ts";
 import { type Hook, postToHook } from "./hook.ts";
 import { readAlerts } from "./read-alerts.ts";
 
@@ -57,6 +58,7 @@ export class AlertMonitor {
   readonly #gateway: string;
   readonly #checking = new Repeating();
   readonly #clockWatch: ClockWatch;
+  readonly #holdDown = new HoldDown();
   /** A stop does not wait for the webhook: posts that it has not accepted are sent after the next start. */
   readonly #stopping = new AbortController();
   #check: Promise<void> | null = null;
@@ -98,8 +100,7 @@ export class AlertMonitor {
 
   async #endChecks(): Promise<void> {
     await this.#check;
-    const { clock } = this.#options;
-    await this.#publish(gatewayAlerts(this.#options, clock.wallMs(), this.#requestedModels), true);
+    await this.#publish(this.#gatewayAlerts(this.#requestedModels), true);
   }
 
   /** Checks for alerts, one run at a time, and sends what changed. */
@@ -127,7 +128,7 @@ export class AlertMonitor {
       // Publishing may succeed even on a full disk.
       await this.#publish([
         ...(unavailable === null ? [] : [unavailable]),
-        ...gatewayAlerts(this.#options, clock.wallMs(), await this.#readRequestedModels()),
+        ...this.#gatewayAlerts(await this.#readRequestedModels()),
         ...this.#clockAlerts(),
       ]);
       const { active: stored, ofStoppedGateways, recovered } = await readAlerts(store, clock.wallMs());
@@ -146,6 +147,12 @@ export class AlertMonitor {
       this.#isFailing = true;
     }
     await sending;
+  }
+
+  #gatewayAlerts(requestedModels: ReadonlySet<string>): readonly Alert[] {
+    const { clock } = this.#options;
+    const found = gatewayAlerts(this.#options, clock.wallMs(), requestedModels);
+    return this.#holdDown.apply(found, clock.monotonicMs());
   }
 
   #clockAlerts(): readonly Alert[] {

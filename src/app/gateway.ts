@@ -103,6 +103,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     observe: (facts) => {
       logs.exchange(facts);
       live.observe(facts);
+      services.modelOutcomes.observe(facts);
       tracing.observe(facts, services.content?.traced(facts.requestId) ?? null);
     },
     catchUp: () => watcher.refresh(),
@@ -141,7 +142,10 @@ export interface Senders {
 }
 
 /** Creates the senders. If several gateways share a database, one of them sends both alerts and the feed. */
-export function createSenders(gateway: Gateway, { backend, clock, logs, tracing }: Services): Senders {
+export function createSenders(
+  gateway: Gateway,
+  { backend, clock, logs, modelOutcomes, tracing }: Services,
+): Senders {
   const name = newId("gw_");
   const feed = new FeedSender({
     store: backend.store,
@@ -163,6 +167,7 @@ export function createSenders(gateway: Gateway, { backend, clock, logs, tracing 
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
     ledgerDamage: () => backend.store.files?.damage ?? null,
     tracingProblem: () => tracing.problem,
+    unavailableModels: (nowMs) => modelOutcomes.unavailable(nowMs),
     lowDisk: (nowMs) => disk.readLow(nowMs),
     feedProblem: (nowMs) => feed.problem(nowMs),
   });

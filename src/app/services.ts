@@ -1,5 +1,6 @@
 import { version } from "../../package.json";
 import { Live } from "../admin/live/live.ts";
+import { ModelOutcomes } from "../alerts/model-outcomes.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { Clock } from "../base/clock.ts";
 import { startDeadline } from "../base/loop/deadline.ts";
@@ -148,6 +149,7 @@ export async function openServices(
     content,
     clock,
     logs,
+    modelOutcomes: new ModelOutcomes(),
     backend,
     keys,
     idOwners,

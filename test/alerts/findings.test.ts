@@ -120,7 +120,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   };
   const [leftOut, ...none] = gatewayAlerts(state, 0);
   expect(none).toEqual([]);
-  expect(leftOut).toMatchObject({ kind: "model_unavailable", subject: { type: "model", id: "claude-test" } });
+  expect(leftOut).toMatchObject({ kind: "model_skipped", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
   writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
   const failing = { sinceMs: 5, atMs: 9, failure: "status_500", providerMessage: "out of memory" };
@@ -137,7 +137,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     ["provider_failing", "openai", 3],
     ["provider_billing", "other", 5],
     ["provider_auth", "third", 5],
-    ["model_unavailable", "claude-test", null],
+    ["model_skipped", "claude-test", null],
     ["config_not_loaded", file, null],
   ]);
   expect(found[0]).toMatchObject({

@@ -3,9 +3,7 @@ import { createHmac } from "node:crypto";
 import { iso } from "../../src/admin/moments.ts";
 import { auditLedger } from "../../src/admin/reports/audit-ledger.ts";
 import { pastAlertViews, readAlertViews } from "../../src/admin/system/list-alerts.ts";
-import { AlertMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
-import { loadSettings } from "../../src/config/load.ts";
 import type { LedgerFault, Store, StoreProblem } from "../../src/store/store.ts";
 import type { DeploymentHealth } from "../../src/upstream/upstream.ts";
 import { testEachStore } from "../store/each-store.ts";
@@ -13,36 +11,9 @@ import { keyRecord, settleItem } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { HookServer } from "../support/hook.ts";
 import { waitFor } from "../support/wait.ts";
-import { deploymentHealth } from "./fixtures.ts";
+import { deploymentHealth, monitorOf, secret } from "./fixtures.ts";
 
-const { settings } = loadSettings({ env: {}, cwd: "/" });
-const secret = "signing-canary";
 const fault: LedgerFault = { keyId: null, where: "hour", field: "spend", kept: 1, recomputed: 2 };
-
-/** A gateway's monitor, whose looks the test decides on. */
-function monitorOf(
-  store: Store,
-  clock: FakeClock,
-  hook: HookServer,
-  overrides: Partial<MonitorOptions> = {},
-) {
-  const logged: unknown[] = [];
-  const log = {
-    warn: (...line: unknown[]) => logged.push(line),
-    error: (...line: unknown[]) => logged.push(line),
-  };
-  const monitor = new AlertMonitor({
-    store,
-    clock,
-    log,
-    settings: () => ({ ...settings, alerts: { url: hook.url, secret } }),
-    deploymentHealth: () => [],
-    problem: () => null,
-    droppedContent: () => null,
-    ...overrides,
-  });
-  return { monitor, logged };
-}
 
 testEachStore(
   "each threshold begins once, straight to 100 % is one, and the end is below 80",
