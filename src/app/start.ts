@@ -8,6 +8,7 @@ import type { ConfigOnDisk, ReloadConsent } from "../config/on-disk.ts";
 import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
+import { AnchorKeeper } from "../ledger/anchors.ts";
 import { createLogs, type Log } from "../observe/log.ts";
 import { nameOfDatabase } from "../store/open.ts";
 import { ProblemWatch } from "../store/problem-watch.ts";
@@ -157,6 +158,11 @@ function startUpkeep(
   });
   const running = () => gateway.configured.settings.storedPrices;
   const prices = new PriceWatch({ store: backend.store, running, configOnDisk, log });
+  const anchors = new AnchorKeeper({
+    store: backend.store,
+    clock,
+    onError: (err) => log.error({ err }, "the ledger could not be anchored"),
+  });
   const pruning = new Repeating();
   const damageCheck = startDamageCheck(backend.store, clock, log);
   watcher.start();
@@ -166,6 +172,7 @@ function startUpkeep(
     for (const kept of [backgrounds, batches]) kept.prune(clock.wallMs()).catch(onError);
   });
   retention.start();
+  anchors.start();
   prices.start();
   monitor.start();
   feed.start();
@@ -177,6 +184,7 @@ function startUpkeep(
     await watcher.stop();
     pruning.stop();
     await damageCheck.stop();
+    await anchors.stop();
     prices.stop();
     alarms.stop();
     await feed.stop();

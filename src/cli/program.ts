@@ -19,7 +19,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { gatewaysCommands } from "./commands/gateways.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
-import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
+import { ledgerAnchorCommand, ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
 import { ledgerFeedCommands } from "./commands/ledger/feed.ts";
 import { loginCommand } from "./commands/login.ts";
 import { modelsCheckCommand } from "./commands/models/check.ts";
@@ -83,6 +83,7 @@ const commands: Readonly<Record<string, CommandMaker>> = {
   ]),
   ledger: commandGroup("ledger", "Verify, export or follow the ledger", [
     ledgerAuditCommand,
+    ledgerAnchorCommand,
     ledgerExportCommand,
     ledgerFeedCommands,
   ]),

@@ -34,6 +34,7 @@ export interface FeedDocument {
   readonly list_cost: string | null;
   readonly reference: string | null;
   readonly note: string | null;
+  readonly hash: string | null;
 }
 
 export function feedDocument(entry: FeedEntry): FeedDocument {
@@ -69,16 +70,26 @@ export function feedDocument(entry: FeedEntry): FeedDocument {
     list_cost: entry.listCostNano === null ? null : exactCredits(entry.listCostNano),
     reference: entry.reference,
     note: entry.note,
+    hash: entry.hash,
   };
 }
 
 /**
- * A place in the feed: an entry's id, and a hash of what never changes about it. So a cursor stays valid in a copy of the
+ * A place in the feed: an entry's id, and a hash of what never changes about it, which covers what its account had before, too. So a cursor stays valid in a copy of the
  * database, and in a restored one that still has the entry. It is invalid where the id belongs to another entry.
  */
-export function cursorOf(entry: Entry): string {
-  return `${entry.id}.${hashOf(entry)}`;
+export function cursorOf(entry: ChainedFeedEntry): string {
+  return `${entry.id}.${(entry.hash ?? hashOf(entry)).slice(0, hashLength)}`;
 }
+
+/** An entry with its whole hash, as statements show it; null if it is from before the chain. */
+export function entryText({ id, hash }: Pick<ChainedFeedEntry, "id" | "hash">): string | null {
+  return hash === null ? null : `${id}.${hash}`;
+}
+
+type ChainedFeedEntry = Entry & Pick<FeedEntry, "hash">;
+
+const hashLength = 16;
 
 export const cursorPattern = "^[1-9]\\d{0,14}\\.[\\w-]{16}$";
 
@@ -87,7 +98,8 @@ export function entryIdOf(cursor: string): number {
   return Number.parseInt(cursor, 10);
 }
 
+/** For an entry from before the chain. */
 function hashOf({ id, accountId, keyId, kind, amount, atMs, exchangeId }: Entry): string {
   const facts = JSON.stringify([id, accountId, keyId, kind, amount, atMs, exchangeId]);
-  return createHash("sha256").update(facts).digest("base64url").slice(0, 16);
+  return createHash("sha256").update(facts).digest("base64url");
 }

@@ -1,3 +1,4 @@
+import type { Anchor } from "../base/money/anchor.ts";
 import { count } from "../base/text/plural.ts";
 import type { LedgerFault, Snapshot, Store } from "../store/store.ts";
 import { ChainAudit, readChain } from "./audit-chain.ts";
@@ -12,6 +13,8 @@ export interface AuditReport {
   readonly accounts: number;
   readonly entries: number;
   readonly differences: readonly Difference[];
+  /** The newest; null before the first. */
+  readonly anchor: Anchor | null;
 }
 
 /** Recomputes every charge from its rates, every total and report sum from the entries alone, and the chain. Reports the differences. */
@@ -30,7 +33,8 @@ export async function audit(store: Store, options: AuditOptions = {}): Promise<A
         recomputed: recomputed[field] ?? 0n,
       })),
   );
-  const chain = new ChainAudit(await readChain(store));
+  const chained = await readChain(store);
+  const chain = new ChainAudit(chained);
   const { entries, faults } = await auditCharges(store, options, (entry) => chain.add(entry));
   report(`${count(entries)} entries checked; comparing the totals of reports`);
   const all: readonly LedgerFault[] = [...totals, ...faults, ...chain.finish(), ...(await store.auditSums())];
@@ -39,7 +43,7 @@ export async function audit(store: Store, options: AuditOptions = {}): Promise<A
     return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
   });
   const accounts = recomputed.filter(({ where }) => where.startsWith("account")).length;
-  return { accounts, entries, differences };
+  return { accounts, entries, differences, anchor: chained.anchors.at(-1) ?? null };
 }
 
 /** A number if it is exact, otherwise its digits. */

@@ -82,8 +82,8 @@ function chainedRowOf(row: ListedRow): ChainedRow {
 export type FeedEntryRow = EntryRow & Omit<FeedEntry, keyof Entry>;
 
 export function feedEntryOf(row: FeedEntryRow): FeedEntry {
-  const { mode, accountLabel, keyLabel, labels } = row;
-  return { ...entryOf(row), mode, accountLabel, keyLabel, labels };
+  const { mode, accountLabel, keyLabel, labels, hash } = row;
+  return { ...entryOf(row), mode, accountLabel, keyLabel, labels, hash };
 }
 
 const entryColumns = `
@@ -120,7 +120,7 @@ FROM ${entryTables}`;
 
 /** For `feedEntryOf`. */
 export const selectFeedEntries = `
-SELECT ${entryColumns}, ${ofAccount("mode")} AS mode, ${ofAccount("account_label")} AS "accountLabel", keys.label AS "keyLabel", entries.labels
+SELECT ${entryColumns}, ${ofAccount("mode")} AS mode, ${ofAccount("account_label")} AS "accountLabel", keys.label AS "keyLabel", entries.labels, entries.hash
 FROM ${entryTables}`;
 
 function ofAccount(column: string): string {

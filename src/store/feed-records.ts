@@ -77,6 +77,8 @@ export interface FeedEntry extends Entry {
   readonly keyLabel: string | null;
   /** In the format that `readLabels` parses. */
   readonly labels: string | null;
+  /** Null in entries from before the chain. */
+  readonly hash: string | null;
 }
 
 export interface EntryRange {

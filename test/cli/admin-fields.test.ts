@@ -175,6 +175,7 @@ const apart: Readonly<Record<string, string>> = {
   "alerts ack": "says when it was done, which differs",
   "models update": "prints what it has planned; its own tests store prices",
   "ledger audit": "prints what the operation answers",
+  "ledger anchor": "prints what the operation answers",
   "caps add": "prints what the operation answers",
   "caps list": "prints what the operation answers",
   "caps show": "prints what the operation answers",

@@ -44,6 +44,7 @@ const commands = [
   "requests list",
   "requests show req_x",
   "ledger audit",
+  "ledger anchor",
   "ledger feed list",
   "ledger feed status",
   "ledger export",

@@ -96,6 +96,7 @@ testEachStore("an entry says who spent what on which model, with exact amounts",
   expect(await readFeed({ store, clock }, { after: counted?.cursor ?? "", limit: 5 })).toEqual({
     data: [],
     next_cursor: counted?.cursor ?? null,
+    anchor: null,
   });
   await store.close();
 });
@@ -130,7 +131,11 @@ testEachStore("the number and the sum that a reader has are compared with the le
 
 testEachStore("an empty ledger has an empty feed and no cursor", async (database) => {
   const store = await database.openGateway(clock);
-  expect(await readFeed({ store, clock }, { limit: 10 })).toEqual({ data: [], next_cursor: null });
+  expect(await readFeed({ store, clock }, { limit: 10 })).toEqual({
+    data: [],
+    next_cursor: null,
+    anchor: null,
+  });
   await store.close();
 });
 
@@ -290,7 +295,7 @@ testEachStore("the feed begins at a time, and is verified from there", async (da
   const { data, next_cursor } = await readFeed({ store, clock }, { since, limit: 100 });
   expect(data.map(({ at }) => at)).toEqual([iso(later(2)), iso(later(3))]);
   expect(await readFeed({ store, clock }, { since: iso(later(4)), limit: 100 })).toEqual({
-    ...{ data: [], next_cursor: null },
+    ...{ data: [], next_cursor: null, anchor: null },
   });
   const verified = { since, through: next_cursor ?? "", count: 2, total: "-0.002" };
   expect(await verifyFeed({ store, clock }, verified)).toMatchObject({ ok: true });

@@ -20,7 +20,7 @@ testEachJournal(
     }
     const correction = { keyId: key.id, amountNano: 15, reference: null, note: "goodwill", atMs: 0 };
     await bench.operator.recordAdjustment(correction);
-    expect(await audit(bench.operator)).toEqual({ accounts: 2, entries: 6, differences: [] });
+    expect(await audit(bench.operator)).toEqual({ accounts: 2, entries: 6, differences: [], anchor: null });
   },
 );
 
@@ -43,6 +43,7 @@ test("an audit reports totals and sums that differ, and figures above 2^53 by th
   expect(await audit(store)).toEqual({
     accounts: 1,
     entries: 0,
+    anchor: null,
     differences: [
       { ...at, field: "posted", kept: "1152921504606846976", recomputed: "1152921504606846975" },
       { ...at, field: "used", kept: 5, recomputed: 6 },

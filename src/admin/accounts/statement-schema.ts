@@ -52,6 +52,12 @@ const accountStatement = Type.Object({
       description: "Amount due; null unless the account is postpaid.",
     }),
   ),
+  last_entry: nullable(
+    Type.String({
+      description:
+        "The newest entry before the end of the month, with its hash. `kept` of an audit takes it.",
+    }),
+  ),
   lines: Type.Array(statementLine),
 });
 export type AccountStatementView = Static<typeof accountStatement>;
@@ -61,6 +67,7 @@ export const statementView = Type.Object({
   since: moment,
   until: moment,
   unfinished: flag("The month is not over, so the amounts can still change."),
+  anchor: nullable(Type.String({ description: "The ledger's newest anchor. `kept` of an audit takes it." })),
   accounts: Type.Array(accountStatement),
 });
 export type StatementView = Static<typeof statementView>;

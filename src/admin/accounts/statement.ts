@@ -1,5 +1,7 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { anchorText } from "../../base/money/anchor.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
+import { entryText } from "../../feed/entry-document.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { iso } from "../moments.ts";
@@ -21,11 +23,13 @@ export async function statementOf(
   const range = rangeOf(month);
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
   const statements = await context.store.reports.statements({ ...range, accountId });
+  const anchor = await context.store.chain.newest();
   return {
     month,
     since: iso(range.sinceMs),
     until: iso(range.untilMs),
     unfinished: range.untilMs > context.clock.wallMs(),
+    anchor: anchor && anchorText(anchor),
     accounts: await mapInTurns(statements, accountDocument),
   };
 }
@@ -38,7 +42,7 @@ function rangeOf(month: string) {
 }
 
 async function accountDocument(statement: AccountStatement): Promise<AccountStatementView> {
-  const { accountId, label, mode, isPostpaid, opening, lines } = statement;
+  const { accountId, label, mode, isPostpaid, opening, lastEntry, lines } = statement;
   const isCredit = mode === "credit";
   const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : Number(value));
   const sumOf = (kind: StatementLine["kind"]) =>
@@ -58,6 +62,7 @@ async function accountDocument(statement: AccountStatement): Promise<AccountStat
     total: amount(total),
     total_nano: isCredit ? Number(total) : null,
     closing: isCredit ? amount(closing) : null,
+    last_entry: lastEntry && entryText(lastEntry),
     owed: isCredit && isPostpaid ? amount(closing < 0n ? -closing : 0n) : null,
     lines: await mapInTurns(lines, (line) => ({
       kind: line.kind,

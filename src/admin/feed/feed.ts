@@ -1,4 +1,5 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { anchorText } from "../../base/money/anchor.ts";
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
 import { cursorOf, entryIdOf, feedDocument } from "../../feed/entry-document.ts";
 import type { FeedPush } from "../../store/store.ts";
@@ -14,7 +15,12 @@ export async function readFeed(
   const afterId = await beginning(context, { after, since });
   const entries = await context.store.feed.entries(afterId, limit);
   const data = await mapInTurns(entries, feedDocument);
-  return { data, next_cursor: data.at(-1)?.cursor ?? after ?? null };
+  const newest = await context.store.chain.newest(data.at(-1)?.id ?? afterId);
+  return {
+    data,
+    next_cursor: data.at(-1)?.cursor ?? after ?? null,
+    anchor: newest && anchorText(newest),
+  };
 }
 
 export async function verifyFeed(

@@ -42,6 +42,9 @@ const feedEntryView = Type.Object({
   list_cost: nullable(exact("Cost at list price in credits, for a token-budget key.")),
   reference: ofEntry.reference,
   note: ofEntry.note,
+  hash: nullable(
+    text("Covers this entry and all before it of its account. Null in entries from before the chain."),
+  ),
 });
 export type FeedEntryView = Static<typeof feedEntryView>;
 
@@ -60,6 +63,7 @@ export const feedView = Type.Object({
   next_cursor: nullable(
     text("Pass it as `after`, now or later, to get what follows. Null if there is no entry yet."),
   ),
+  anchor: nullable(text("The newest anchor of the entries through the last one. Null before the first.")),
 });
 export type FeedView = Static<typeof feedView>;
 

@@ -34,7 +34,7 @@ export class AnchorFold {
     this.#before = before;
     this.#entries = before?.entries ?? 0;
     this.#unchained = before?.unchained ?? 0;
-    this.#unchainedHash = before?.unchainedHash ?? digest("sluice unchained 1");
+    this.#unchainedHash = before?.unchainedHash ?? digest("ledger unchained 1");
   }
 
   /** How many entries follow the anchor before. */
@@ -62,7 +62,12 @@ export class AnchorFold {
     const facts = [no, atMs, throughId, ...Object.values(counts), this.#before?.hash ?? "-"];
     const accounts = [...this.#heads.keys()].toSorted();
     const heads = accounts.map((accountId) => ` ${text(accountId)} ${this.#heads.get(accountId)}`);
-    const hash = digest(`sluice anchor 1 ${facts.join(" ")}${heads.join("")}`);
+    const hash = digest(`ledger anchor 1 ${facts.join(" ")}${heads.join("")}`);
     return { no, atMs, throughId, ...counts, hash };
   }
+}
+
+/** As operators keep it: its number and its hash. */
+export function anchorText({ no, hash }: Pick<Anchor, "no" | "hash">): string {
+  return `a${no}.${hash}`;
 }

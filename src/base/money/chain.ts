@@ -64,7 +64,7 @@ const hashLength = 32;
 
 /** The hash before an account's first entry. */
 export function openingHash(accountId: string): string {
-  return digest(`sluice account 1 ${text(accountId)}`);
+  return digest(`ledger account 1 ${text(accountId)}`);
 }
 
 /** The hash of an entry. `previous` is the hash before it; null for the account's first entry. */

@@ -116,7 +116,7 @@ function asText(document: StatementView, terminal: Terminal): string {
     const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
     return [title, ...body, ...footnotes(account), ...sumsOf(account)].join("\n");
   });
-  return parts.join("\n\n");
+  return [...parts, ...(document.anchor === null ? [] : [`anchor ${document.anchor}`])].join("\n\n");
 }
 
 /** An account of a single key is shown under the key's name. */
@@ -126,6 +126,11 @@ function nameOf({ account, label, lines }: AccountStatementView): string {
 }
 
 function sumsOf(account: AccountStatementView): readonly string[] {
+  const { last_entry: last } = account;
+  return [...balancesOf(account), ...(last === null ? [] : [`last entry ${last}`])];
+}
+
+function balancesOf(account: AccountStatementView): readonly string[] {
   const { opening, closing, total, unit, owed } = account;
   if (opening === null || closing === null) return [`total ${shown(total, account)} ${unit}`];
   const sum = `opening balance ${shown(opening, account)}, this month ${shown(total, account)}, closing balance ${shown(closing, account)} ${unit}`;

@@ -11,7 +11,14 @@ export interface AccountStatement {
   readonly isPostpaid: boolean;
   /** The sum of all earlier entries. Nano-credits or tokens, like all amounts here. */
   readonly opening: bigint;
+  /** The newest entry before the end of the range, with its hash; null if all are from before the chain. */
+  readonly lastEntry: HashedEntry | null;
   readonly lines: readonly StatementLine[];
+}
+
+export interface HashedEntry {
+  readonly id: number;
+  readonly hash: string;
 }
 
 /** One line per key and model for charges, and one for the amount charged above holds. Every other entry has its own line. */
@@ -45,7 +52,7 @@ export interface StatementQuery {
 }
 
 type LineRow = Omit<StatementLine, "amount"> & { readonly accountNo: number; readonly amount: string };
-type AccountRow = Omit<AccountStatement, "isPostpaid" | "opening" | "lines"> & {
+type AccountRow = Omit<AccountStatement, "isPostpaid" | "opening" | "lastEntry" | "lines"> & {
   readonly no: number;
   readonly isPostpaid: number | boolean;
 };
@@ -59,6 +66,7 @@ export async function readStatements(
   const byAccount = Map.groupBy(lines, ({ accountNo }) => accountNo);
   const accounts = await readStated(read, [...byAccount.keys()], range.accountId);
   const openings = await readOpenings(read, range);
+  const lastEntries = await readLastEntries(read, range);
   const statements: AccountStatement[] = [];
   for (const { no, isPostpaid, ...account } of accounts) {
     const shown = await mapInTurns(byAccount.get(no) ?? [], ({ accountNo: _, amount, ...line }) => ({
@@ -69,6 +77,7 @@ export async function readStatements(
       ...account,
       isPostpaid: Boolean(isPostpaid),
       opening: openings.get(no) ?? 0n,
+      lastEntry: lastEntries.get(no) ?? null,
       lines: shown,
     });
   }
@@ -126,6 +135,24 @@ async function readOpenings(
     parameters.all,
   );
   return new Map(rows.map(({ no, amount }) => [no, BigInt(amount)]));
+}
+
+/** The newest entry of each account that has a hash, by account number. */
+async function readLastEntries(
+  read: Query,
+  { untilMs, accountId }: StatementQuery,
+): Promise<ReadonlyMap<number, HashedEntry>> {
+  const parameters = new Parameters();
+  const newest = await read<{ id: number }>(
+    `SELECT max(id)::float8 AS id FROM entries
+    WHERE hash IS NOT NULL AND at_ms < ${parameters.add(untilMs)} ${isOf(accountId, parameters)} GROUP BY ${billedAccountNo}`,
+    parameters.all,
+  );
+  const rows = await read<HashedEntry & { readonly no: number }>(
+    `SELECT ${billedAccountNo} AS no, id::float8 AS id, hash FROM entries WHERE id = ANY ($1::int8[])`,
+    [newest.map(({ id }) => id)],
+  );
+  return new Map(rows.map(({ no, ...entry }) => [no, entry]));
 }
 
 function isOf(accountId: string | undefined, parameters: Parameters): string {

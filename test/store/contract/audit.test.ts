@@ -414,6 +414,7 @@ for (const kind of kinds) {
       expect(await audit(ledger.store, { deep: true })).toEqual({
         ...{ accounts: 3, entries: 8 },
         differences: [],
+        anchor: null,
       });
     });
 

@@ -106,6 +106,8 @@ async function insert(
   owner: Pick<ChainPlace, "accountId" | "keyId">,
   row: Pick<ChainedRow, "kind" | "amount" | "at_ms"> & Partial<ChainedRow>,
 ): Promise<BookedEntry> {
+  await query("SELECT no FROM accounts WHERE id = $1 FOR NO KEY UPDATE", [owner.accountId]);
+  await query("LOCK TABLE ONLY entries IN ROW EXCLUSIVE MODE");
   const [place] = await query<{ id: number; previous: string | null }>(
     `SELECT nextval('entries_id_seq')::float8 AS id, chain_hash AS previous FROM accounts WHERE id = $1`,
     [owner.accountId],

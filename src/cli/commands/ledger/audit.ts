@@ -1,29 +1,69 @@
+import { InvalidArgumentError } from "commander";
 import { iso } from "../../../admin/moments.ts";
-import type { DifferenceView, LedgerAuditView } from "../../../admin/reports/ledger-routes.ts";
+import { keptExample, keptPattern } from "../../../admin/reports/audit-ledger.ts";
+import type { AnchorView, DifferenceView, LedgerAuditView } from "../../../admin/reports/ledger-routes.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { chosenTime, type TimeOptions, timeFieldsFrom } from "../../chosen-time.ts";
 import { choiceOption, option } from "../../help.ts";
 import { exported, operation } from "../../operations/operation-command.ts";
 import { csvOf, type ListColumn, listTable } from "../../terminal/list.ts";
+import { utcMinute } from "../../terminal/terminal.ts";
 
-export const ledgerAuditCommand = operation<LedgerAuditView, { deep?: true }>({
+export const ledgerAuditCommand = operation<LedgerAuditView, { deep?: true; kept?: string }>({
   name: "audit",
   summary: "Recompute every charge and every total, and report differences",
   call: "POST /ledger/audit",
   reads: true,
-  fields: { deep: option("--deep", "also check the times of every request") },
-  examples: [["sluice ledger audit", "exit status 1 when anything differs"]],
-  note: "Recomputes every charge from its stored rates, and every total from its entries. --deep also reports charges\nwhose time does not match the request, for example because the clock was changed.",
+  fields: {
+    deep: option("--deep", "also check the times of every request"),
+    kept: option(
+      "--anchor <anchor>",
+      "also find this anchor, last entry of a statement, or cursor of the feed",
+      keptText,
+    ),
+  },
+  examples: [
+    ["sluice ledger audit", "exit status 1 when anything differs"],
+    [`sluice ledger audit --anchor ${keptExample}`, "nothing before this anchor was changed"],
+  ],
+  note: "Recomputes every charge from its stored rates, every total from its entries, and the chain of\nhashes. --deep also reports charges\nwhose time does not match the request, for example because the clock was changed.",
   csv: ({ differences }) => csvOf(columns, differences),
-  show({ ok, accounts, entries, differences }, { terminal }) {
+  show({ ok, accounts, entries, differences, anchor }, { terminal }) {
     const { style, noteStyle } = terminal;
     const counted = `${plural(accounts, "account")}, ${plural(entries, "entry", "entries")}`;
     const agree = `${style.good("✓")} the ledger is consistent: ${counted}, no difference`;
     terminal.print(ok ? agree : listTable(columns, differences, terminal));
+    if (anchor !== null) terminal.print(anchorLine(anchor));
     if (!ok) terminal.note(`${noteStyle.bad("✗")} ${plural(differences.length, "difference")}`);
   },
   hasFailed: ({ ok }) => !ok,
 });
+
+export const ledgerAnchorCommand = operation<{ anchor: AnchorView | null }, { accept_unhashed?: true }>({
+  name: "anchor",
+  summary: "Join all entries so far by one hash, and print it",
+  call: "POST /ledger/anchor",
+  fields: {
+    accept_unhashed: option(
+      "--accept-unhashed",
+      "also anchor entries that an older release wrote without a hash",
+    ),
+  },
+  examples: [["sluice ledger anchor", "keep the anchor outside this machine"]],
+  note: "Keep the anchor out of reach of those who can change the ledger. `sluice ledger audit --anchor` later shows\nwhether anything before it was changed, removed or added. Gateways anchor the ledger once a day, too.",
+  done: ({ anchor }) => (anchor === null ? "The ledger has no entries yet." : anchorLine(anchor)),
+});
+
+function anchorLine({ anchor, at, entries }: AnchorView): string {
+  return `anchor ${anchor} of ${utcMinute(at)} UTC covers ${plural(entries, "entry", "entries")}`;
+}
+
+function keptText(text: string): string {
+  if (new RegExp(keptPattern).test(text)) return text;
+  throw new InvalidArgumentError(
+    `Use an anchor such as ${keptExample}, the last entry of a statement, or a cursor.`,
+  );
+}
 
 const columns: readonly ListColumn<DifferenceView>[] = [
   { name: "key_id", title: "KEY", cell: ({ key_id: id }) => id ?? "all" },
