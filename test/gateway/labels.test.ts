@@ -66,6 +66,27 @@ describe("spend is told apart by", () => {
     expect(await labelsOf(response)).toMatchObject({ owner: "ada@example.com", user: null });
   });
 
+  test("what is seen of an owner, an end user and a tag: spaces, invisible characters and Unicode's forms do not count", async () => {
+    const odd = await world.creditCaller(10, { owner: " Zoe\u0308@Exam\u200bple.com" });
+    const body = hello("chat", "gpt-test", { user: "\ufeff ada\u200d lo\u0301pez \u2060\u0007" });
+    const headers = { "x-sluice-tags": "project=at\u00adlas\u00a0,env=prod" };
+    const response = await world.ask(odd, { path: paths.chat, body, headers });
+    await world.settled();
+    expect(await labelsOf(response)).toMatchObject({
+      owner: "zo\u00eb@example.com",
+      user: "ada l\u00f3pez",
+      tags: { project: "atlas", env: "prod" },
+    });
+  });
+
+  test("the header where nothing of the body's user can be seen", async () => {
+    const headers = { "x-sluice-user": "ben" };
+    expect(await labelsOf(await asked("chat", { user: " \u200b\u0000 " }, headers))).toMatchObject({
+      user: "ben",
+    });
+    expect(await labelsOf(await asked("chat", { user: "\u200b" }))).toMatchObject({ user: null });
+  });
+
   const device = "d".repeat(64);
   const uuid = "1f6ad2ee-5c1b-4a58-9a6a-0e1f2d3c4b5a";
   const claudeCode: readonly [string, string, string][] = [

@@ -73,8 +73,10 @@ export async function addCap(context: CapContext, body: NewCapBody): Promise<Cha
 function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "label" | "value"> {
   const named = [each, owner, user, tag].filter((given) => given !== undefined);
   if (named.length !== 1) throw invalidInput("pass exactly one of `each`, `owner`, `user` and `tag`");
-  if (owner !== undefined) return { label: "owner", value: ownerLabel(storable(owner, "an owner")) };
-  if (user !== undefined) return { label: "user", value: labelText(storable(user, "an end user")) };
+  if (owner !== undefined)
+    return { label: "owner", value: visible(ownerLabel(storable(owner, "an owner")), "an owner") };
+  if (user !== undefined)
+    return { label: "user", value: visible(labelText(storable(user, "an end user")), "an end user") };
   if (tag !== undefined) {
     const [pair] = Object.entries(tagsFromTexts([tag]) ?? {});
     if (pair === undefined)
@@ -90,6 +92,11 @@ function labelOf({ each, owner, user, tag }: NewCapBody): Pick<ValueCapRecord, "
 function storable(value: string, what: string): string {
   if (value.includes("\0")) throw invalidInput(`${what} cannot contain a NUL character`);
   return value.toWellFormed();
+}
+
+function visible(value: string, what: string): string {
+  if (value === "") throw invalidInput(`${what} needs a visible character`);
+  return value;
 }
 
 async function scopeOf(context: OperationContext, { key, account, mode }: NewCapBody): Promise<Scope> {

@@ -4,6 +4,7 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../base/key-attributes.ts";
+import { cleanLabel, cleanTags } from "../../base/requests/labels.ts";
 import { iso, isoMs } from "../moments.ts";
 import type { WrittenCap } from "./cap-text.ts";
 import type { CapsBody, KeyChangesBody, ShownAttributes } from "./schema.ts";
@@ -24,6 +25,7 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
   const fields = keyAttributeNames.map((name) => {
     const { field, kind } = keyAttributes[name];
     const value = body[name];
+    if (kind === "name" && typeof value === "string") return [field, cleanLabel(value) || null];
     return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
   });
   return { ...Object.fromEntries(fields), ...sharedFromBody(body) };
@@ -37,7 +39,7 @@ export function sharedFromBody({
   tpm_limits: limits,
 }: SharedBody): Pick<KeyUpdate, "tags" | "tpmLimits"> {
   return {
-    tags: tags && Object.keys(tags).length === 0 ? null : tags,
+    tags: tags && Object.keys(tags).length === 0 ? null : tags && cleanTags(tags),
     tpmLimits:
       limits === null || limits?.length === 0
         ? null

@@ -25,17 +25,30 @@ export type Tags = Readonly<Record<string, string>>;
 /** Maximum number of tags from a client, a key or an account. */
 export const maxTags = 8;
 
-const tagForm = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
+const asciiLabel = /^[!-~](?:[ -~]*[!-~])?$/;
+const invisible = /[\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
+
+/** An owner, end user or tag as it is stored and compared: texts that look the same are the same. */
+export function cleanLabel(text: string): string {
+  if (asciiLabel.test(text)) return text;
+  return text.replaceAll(invisible, "").normalize("NFC").trim();
+}
+
+const tagForm = /^([\w.:@-]{1,64})=([\w.:@-]{1,64})$/;
 
 /** Tags from `name=value` texts. Null if one is malformed, a name is there twice, or there are too many. */
 export function tagsFromTexts(texts: readonly string[]): Tags | null {
   const tags = new Map<string, string>();
   for (const text of texts) {
-    const [, name, value] = tagForm.exec(text) ?? [];
+    const [, name, value] = tagForm.exec(cleanLabel(text)) ?? [];
     if (name === undefined || value === undefined || tags.has(name)) return null;
     tags.set(name, value);
   }
   return tags.size > maxTags ? null : Object.fromEntries(tags);
+}
+
+export function cleanTags(tags: Tags): Tags {
+  return Object.fromEntries(Object.entries(tags).map((pair) => pair.map(cleanLabel)));
 }
 
 /** `project=atlas, env=prod` */
@@ -95,7 +108,8 @@ function parsedLabels(text: string | null): StoredLabels {
 /** Owners are stored and compared like this: addresses without regard to case. */
 export function ownerLabel(owner: string | null): string {
   if (owner === null) return "";
-  return owner.includes("@") ? owner.toLowerCase() : owner;
+  const name = cleanLabel(owner);
+  return name.includes("@") ? name.toLowerCase() : name;
 }
 
 const labelName = /^(?:user|session|batch|tag:[\w.:@-]{1,64})$/;

@@ -2,6 +2,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import {
   type CallerLabels,
+  cleanLabel,
   type LabelColumn,
   maxTags,
   ownerLabel,
@@ -32,7 +33,7 @@ export function labelExchange(
 ): string | null {
   const { headers } = exchange.call.request;
   const { userHeaders } = gateway.configured.settings.server;
-  const named = clientDialect(dialect).readUser(body);
+  const named = givenUser(clientDialect(dialect).readUser(body));
   const user =
     (key.userHeaders ? userIn(headers, userHeaders) : null) ??
     (named === null ? userIn(headers, [userHeader]) : withoutSession(named));
@@ -58,10 +59,15 @@ export function labelExchange(
 /** The end user from a program's header. It takes precedence over the body, which the user can write. */
 function userIn(headers: Headers, names: readonly string[]): string | null {
   for (const name of names) {
-    const user = headers.get(name)?.trim() ?? "";
-    if (user !== "") return user;
+    const user = givenUser(headers.get(name));
+    if (user !== null) return user;
   }
   return null;
+}
+
+/** Null if nothing of it is visible. */
+function givenUser(user: string | null): string | null {
+  return user === null ? null : cleanLabel(user.slice(0, maxReadChars)) || null;
 }
 
 /** Longer ones are not Claude Code's. */
@@ -138,6 +144,7 @@ export function storedLabels(
   const kept: Record<string, string> = { owner: ownerLabel(owner) };
   const keep = (name: string, text: string) => {
     const value = labelText(text);
+    if (value === "") return;
     kept[isCounted(name, value) ? name : uncounted + name] = value;
   };
   if (user !== null) keep("user", user);
@@ -146,7 +153,8 @@ export function storedLabels(
   return kept;
 }
 
-/** A label in the form in which it is stored, also for a cap of one value. PostgreSQL rejects NUL and unpaired surrogates. */
+/** A label in the form in which it is stored, also for a cap of one value. PostgreSQL rejects unpaired surrogates. */
 export function labelText(text: string): string {
-  return maskSecrets(text.slice(0, maxReadChars).replaceAll("\0", "")).slice(0, maxChars).toWellFormed();
+  const cleaned = cleanLabel(text.slice(0, maxReadChars));
+  return maskSecrets(cleaned).slice(0, maxChars).trimEnd().toWellFormed();
 }

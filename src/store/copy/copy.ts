@@ -24,6 +24,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   caps: ["no"],
   value_caps: ["no"],
   cap_values: ["cap_no", "value"],
+  cleaned_labels: ["label"],
   key_moves: ["no"],
   past_periods: ["account_no", "period"],
   rates: ["id"],

@@ -1,11 +1,14 @@
 import { rejectMoved } from "../moved.ts";
 import type { PostgresStoreSettings } from "../settings.ts";
 import { type Store, StoreError } from "../store.ts";
+import { cleanStoredLabels } from "../tables/clean-labels.ts";
+import { presentMs } from "../tables/clock-return.ts";
 import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
 import { migrate, readSchema } from "./migrate.ts";
+import { postgresStatements } from "./own-statements.ts";
 import { postgresStore } from "./postgres-store.ts";
 import { requireSafeServer } from "./requirements.ts";
 
@@ -32,6 +35,9 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
       await performed(rejectMoved(client.address.name), client.query);
     });
     if (role === "operator") return postgresStore({ client, clock, maintenance: null });
+    await new Database(client, deadlineMs).changeTogether(function* () {
+      yield* cleanStoredLabels(postgresStatements, yield* presentMs(postgresStatements, clock.wallMs()));
+    });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();
     return postgresStore({ client, clock, maintenance });

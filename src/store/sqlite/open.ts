@@ -6,6 +6,7 @@ import { Journal } from "../journal/journal.ts";
 import { rejectMoved } from "../moved.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreError } from "../store.ts";
+import { cleanStoredLabels } from "../tables/clean-labels.ts";
 import { codeOf, corruptError, isCorrupt, openConnection, patiently } from "./connection.ts";
 import { removeUnfinished } from "./files/backup.ts";
 import { createFolder, type DataFolder, dataFolder } from "./files/folder.ts";
@@ -21,6 +22,7 @@ import { Checkpointer } from "./log/checkpointer.ts";
 import { hasFailedSync, noteFailedSync, recoverLog, rewriteLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
 import { isCurrent, type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
+import { sqliteStatements } from "./own-statements.ts";
 import { sqliteProblems } from "./problems.ts";
 import { perform } from "./queries.ts";
 import { commandReader } from "./reports/report-reader.ts";
@@ -79,6 +81,9 @@ export async function openUnlocked(
       });
     }
     await recoverLog(database, folder);
+    database
+      .transaction(() => perform(database, cleanStoredLabels(sqliteStatements, options.clock.wallMs())))
+      .immediate();
     await tidyUp(database);
     const log = new LogSync(folder.databaseFile, () => noteFailedSync(folder, writer.acknowledgedId));
     await log.sync();

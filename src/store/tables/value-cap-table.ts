@@ -185,16 +185,26 @@ export function* returnValues(own: OwnStatements, nowMs: number): Work<void> {
       "UPDATE value_caps SET counted_from_ms = least(counted_from_ms, $1::int8) WHERE no = $2::int",
       [nowMs, cap.no],
     );
-    const before = yield* query<ValueTotals>(`${selectValues} WHERE cap_no = $1::int`, [cap.no]);
-    yield* query("DELETE FROM cap_values WHERE cap_no = $1::int", [cap.no]);
-    yield* count(own, cap, nowMs, before);
-    for (const { value, extra, extraPeriodMs } of before.filter((totals) => totals.extra > 0)) {
-      yield* query(
-        `INSERT INTO cap_values (cap_no, value, period_start_ms, extra, extra_period_ms) VALUES ($1::int, $2, $3::int8, $4::int8, $5::int8)
-        ON CONFLICT (cap_no, value) DO UPDATE SET extra = excluded.extra, extra_period_ms = excluded.extra_period_ms`,
-        [cap.no, value, startMs, extra, Math.min(extraPeriodMs, startMs)],
-      );
-    }
+    yield* recountValues(own, cap, nowMs, yield* query(`${selectValues} WHERE cap_no = $1::int`, [cap.no]));
+  }
+}
+
+/** Counts again what each value has used in the period of this moment. `before` are the values so far. */
+export function* recountValues(
+  own: OwnStatements,
+  cap: ValueCapRecord,
+  nowMs: number,
+  before: readonly ValueTotals[],
+): Work<void> {
+  const startMs = periodStart(cap.period, nowMs);
+  yield* query("DELETE FROM cap_values WHERE cap_no = $1::int", [cap.no]);
+  yield* count(own, cap, nowMs, before);
+  for (const { value, extra, extraPeriodMs } of before.filter((totals) => totals.extra > 0)) {
+    yield* query(
+      `INSERT INTO cap_values (cap_no, value, period_start_ms, extra, extra_period_ms) VALUES ($1::int, $2, $3::int8, $4::int8, $5::int8)
+      ON CONFLICT (cap_no, value) DO UPDATE SET extra = excluded.extra, extra_period_ms = excluded.extra_period_ms`,
+      [cap.no, value, startMs, extra, Math.min(extraPeriodMs, startMs)],
+    );
   }
 }
 
@@ -213,7 +223,8 @@ function* requireValueCap(id: string): Work<ValueCapRecord> {
 /** The value that a cap counts a row by, as SQL; NULL if it does not. `row` has labels. */
 function countedValue(row: string): string {
   const member = (name: string) => `nullif(${row}.labels::json ->> ${name}, '')`;
-  return `coalesce(${member("(c.label)")}, ${member("('+' || c.label)")}, CASE WHEN c.is_optional = 1 AND ${row}.labels IS NOT NULL THEN '' END)`;
+  const stored = `coalesce(${member("(c.label)")}, ${member("('+' || c.label)")}, CASE WHEN c.is_optional = 1 AND ${row}.labels IS NOT NULL THEN '' END)`;
+  return `coalesce((SELECT cleaned FROM cleaned_labels WHERE cleaned_labels.label = ${stored}), ${stored})`;
 }
 
 /** Whether a cap counts a row of `counted_charges` or `holds`, as SQL. */

@@ -185,3 +185,26 @@ test("a cap cannot step down to a model that does not exist, to one that it limi
   expect(await refused(admin, `/caps/${id}`, { models: null }, "PATCH")).toContain("limit a pattern");
   expect(await admin.json<CapDetailView>(`/caps/${one.id}`)).toMatchObject({ then: "claude-test" });
 });
+
+test("owners, end users and tags are stored as they are compared", async () => {
+  await using admin = await startAdmin();
+  const odd = " Zoe\u0308@exam\u200bple.com ";
+  const key = await admin.post<IssuedKeyView>("/keys", {
+    mode: "credit",
+    owner: odd,
+    tags: { " project": "at\u200blas " },
+  });
+  expect(key).toMatchObject({ owner: "Zo\u00eb@example.com", tags: { project: "atlas" } });
+  const update = { method: "PATCH", body: JSON.stringify({ owner: "\u2060Ben\n" }) };
+  expect(await admin.json<object>(`/keys/${key.id}`, update)).toMatchObject({ owner: "Ben" });
+  for (const [named, value] of [
+    [{ owner: odd }, { owner: "zo\u00eb@example.com" }],
+    [{ user: " a\u0301da\u200b" }, { user: "\u00e1da" }],
+    [{ tag: " project=at\u200blas" }, { tag: "project=atlas" }],
+  ] as const) {
+    expect(await admin.post<CapDetailView>("/caps", { limit: 5, period: "day", ...named })).toMatchObject(
+      value,
+    );
+  }
+  expect(await refused(admin, "/caps", { limit: 5, period: "day", owner: "\u200b" })).toStartWith("400");
+});

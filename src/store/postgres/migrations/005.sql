@@ -177,3 +177,6 @@ UPDATE files SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHE
   (SELECT k.account_no FROM keys k WHERE k.no = files.key_no));
 UPDATE batches SET account_no = coalesce((SELECT m.account_no FROM key_moves m WHERE m.key_no = batches.key_no AND m.until_ms > batches.created_at_ms ORDER BY m.no LIMIT 1),
   (SELECT k.account_no FROM keys k WHERE k.no = batches.key_no));
+
+-- Values of labels that were stored before labels were cleaned, and what caps count them as. An empty one says that this was done.
+CREATE TABLE cleaned_labels (label text PRIMARY KEY, cleaned text NOT NULL);
