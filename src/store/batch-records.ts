@@ -95,6 +95,8 @@ export interface ClaimedLine extends BatchLine {
   readonly crashes: number;
   /** How many of its runs have reached a provider. */
   readonly tries: number;
+  /** How often its provider's batch was cancelled by others. */
+  readonly cancellations: number;
 }
 
 export type OwnedLine = Pick<ClaimedLine, "batchId" | "no" | "node">;
@@ -184,7 +186,7 @@ export interface LineRecords {
   /** The first line that is due, and calls none of these models, for this process to run; null if none is. */
   claim(batchId: string, node: number, nowMs: number, except: readonly string[]): Promise<ClaimedLine | null>;
   /** The line runs again. */
-  requeue(line: OwnedLine, dueAtMs: number, hasReached: boolean): Promise<void>;
+  requeue(line: OwnedLine, dueAtMs: number, hasReached: boolean, isCancelled?: boolean): Promise<void>;
   /** Its result. The last one ends the batch. False if another process has the line. */
   endLine(line: OwnedLine, result: LineEnd, batchEnd: BatchEnd): Promise<boolean>;
   /** Ends a batch with the results that it has, unless lines of it run. */

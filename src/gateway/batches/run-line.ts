@@ -15,21 +15,28 @@ import { type LineAtProviderParts, LineOrigin, nameOfResult } from "./line-origi
 import type { OpenBatch } from "./open-batch.ts";
 import { lineLength, nameOfError } from "./results.ts";
 
-/** Runs of a line that reach a provider, and processes that may end while they run it. */
-const [maxTries, maxCrashes] = [5, 3];
+/** Runs of a line that reach a provider, processes that may end while they run it, and times that it is sent again after its provider's batch was cancelled. */
+const [maxTries, maxCrashes, maxCancelled] = [5, 3, 3];
+
+/**
+ * It runs again. `cause`: the provider, or the gateway, has too much to do; the provider has failed; or the key must
+ * wait for tokens.
+ */
+export interface RunAgain {
+  readonly kind: "again";
+  readonly afterMs: number | null;
+  readonly hasReached: boolean;
+  readonly cause: "busy" | "failed" | "limit" | null;
+  /** Its provider's batch was cancelled, and not by us. */
+  readonly isCancelled?: boolean;
+}
 
 /** What became of a run. */
 export type LineOutcome =
   | { readonly kind: "ended"; readonly end: LineEnd }
   /** Its provider runs it. */
   | { readonly kind: "left" }
-  /** It runs again. `cause`: the provider, or the gateway, has too much to do; the provider has failed; or the key must wait for tokens. */
-  | {
-      readonly kind: "again";
-      readonly afterMs: number | null;
-      readonly hasReached: boolean;
-      readonly cause: "busy" | "failed" | "limit" | null;
-    }
+  | RunAgain
   /** The batch waits for this limit, which may reset then. */
   | {
       readonly kind: "wait";
@@ -56,11 +63,9 @@ export async function runLine(
   const { batches } = gateway.configured.settings;
   const route = serving.routeAt(batch.path);
   const body = await batch.input.range(line.start, line.length);
-  if (route === null || body === null || (line.crashes >= maxCrashes && provider.returned === undefined)) {
-    const message =
-      route === null || body === null
-        ? "The request cannot be read any more."
-        : "The gateway stopped three times while it ran this request.";
+  const stopped = provider.returned === undefined ? givenUp(line) : null;
+  if (route === null || body === null || stopped !== null) {
+    const message = stopped ?? "The request cannot be read any more.";
     return (await charged(gateway, batch, line, null)) ?? failed(gateway, batch, line, message, route);
   }
   const { keyId, request } = batch;
@@ -75,6 +80,14 @@ export async function runLine(
   call.source?.cancel();
   if (provider.sender?.hasTaken === true) return { kind: "left" };
   return outcomeOf(gateway, batch, line, exchange, response);
+}
+
+/** Why a line is not run any more; null if it is. */
+function givenUp({ crashes, cancellations }: ClaimedLine): string | null {
+  if (crashes >= maxCrashes) return "The gateway stopped three times while it ran this request.";
+  return cancellations > maxCancelled
+    ? "The provider's batch with this request was cancelled four times."
+    : null;
 }
 
 /** What the create had, for a JSON body that is charged once. */

@@ -324,7 +324,7 @@ export class BatchScheduler {
     }
     const pauseMs = throttle.pauseAfter(run, line.tries, this.#nowMs);
     if (run.cause === "limit") batch.notBeforeMs = this.#nowMs + pauseMs;
-    await store.batches.requeue(line, this.#dueMs(pauseMs), run.hasReached);
+    await store.batches.requeue(line, this.#dueMs(pauseMs), run.hasReached, run.isCancelled);
   }
 
   async #persistently(work: () => Promise<void>): Promise<void> {

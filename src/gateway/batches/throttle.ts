@@ -1,8 +1,6 @@
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import type { LineOutcome } from "./run-line.ts";
-
-type RunAgain = Extract<LineOutcome, { readonly kind: "again" }>;
+import type { RunAgain } from "./run-line.ts";
 
 /** Lines at once are halved when their provider is busy, and grow again by one after this long without. */
 const growMs = 10_000;

@@ -36,8 +36,8 @@ export interface RequestedExtras {
   readonly unpricedTools: UnpricedTools;
   /** Maximum web searches that a provider can run if it does not speak the client's dialect; absent for none. */
   readonly webSearches?: number;
-  /** Set for a line of a batch. `isOpen`: it names no service tier itself, so it goes up with its model's. */
-  readonly line?: { readonly isOpen: boolean };
+  /** Set for a line of a batch. `isOpen`: it names no service tier itself, so it goes up with its model's. `hasBatchPrice`: the model's price of batches applies, if it has one. */
+  readonly line?: { readonly isOpen: boolean; readonly hasBatchPrice: boolean };
 }
 
 /** An additional model run. It reads the same input as the run that writes the response. */
@@ -93,7 +93,7 @@ export function usedExtras(
 
 /** Whatever the provider reports, and whatever it bills: the operator has set what a line costs. */
 function isAtBatchPrice({ line, tiers }: RequestedExtras, price: Price | null): boolean {
-  return line !== undefined && Object.keys(tiers).length === 0 && isPriced(batchTier, price);
+  return line?.hasBatchPrice === true && Object.keys(tiers).length === 0 && isPriced(batchTier, price);
 }
 
 /** Prefix of a dropped tool's name, before its type. */

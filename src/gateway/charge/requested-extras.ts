@@ -43,16 +43,21 @@ export function requestExtras(request: ExtrasRequest, destination: Destination):
     : extras;
 }
 
-/** A line that names no tier may be charged by any of those that lines have. */
+/**
+ * A line that names no tier may be charged by any of those that lines have. One that names the usual tier goes up with
+ * it and costs its price, except in a provider's own batch, which the provider bills in one way.
+ */
 function extrasOfLine(
   { truncated }: ExtrasRequest,
-  { isMetered = false }: Destination,
+  { isMetered = false, model }: Destination,
   extras: RequestedExtras,
 ): RequestedExtras {
-  const isOpen = !isMetered && truncated["service_tier"] === undefined;
+  const { service_tier: named } = truncated;
+  const isOpen = !isMetered && named === undefined;
+  const hasBatchPrice = typeof named !== "string" || model.batch === "native";
   const { most } = extras;
-  const tiers = most.tiers.length === 0 ? lineTiers : most.tiers;
-  return { ...extras, most: { ...most, tiers }, line: { isOpen } };
+  const tiers = most.tiers.length === 0 && hasBatchPrice ? lineTiers : most.tiers;
+  return { ...extras, most: { ...most, tiers }, line: { isOpen, hasBatchPrice } };
 }
 
 const lineTiers: readonly string[] = [batchTier, "flex"];

@@ -62,11 +62,12 @@ export function storedLines(
 
     claim: (batchId, node, nowMs, except) => changeTogether(() => claimed(batchId, node, nowMs, except)),
 
-    async requeue({ batchId, no, node }, dueAtMs, hasReached) {
+    async requeue({ batchId, no, node }, dueAtMs, hasReached, isCancelled = false) {
       await change(
-        `UPDATE batch_lines SET state = 0, due_at_ms = $4::int8, tries = tries + $5::int8, provider_batch_no = NULL, hold_id = NULL
+        `UPDATE batch_lines SET state = 0, due_at_ms = $4::int8, tries = tries + $5::int8, cancellations = cancellations + $6::int8,
+          provider_batch_no = NULL, hold_id = NULL
         WHERE ${isOwned}`,
-        [batchId, no, node, dueAtMs, hasReached ? 1 : 0],
+        [batchId, no, node, dueAtMs, Number(hasReached), Number(isCancelled)],
       );
     },
 
@@ -151,7 +152,7 @@ function* claimed(
       (SELECT no FROM batch_lines WHERE batch_no = $1::int8 AND state = 0
         AND (due_at_ms <= $3::int8 OR due_at_ms > $3::int8 + ${clockWasWrongMs})
         AND (model IS NULL OR NOT (model = ANY ($4::text[]))) ORDER BY no LIMIT 1)
-    RETURNING no::float8 AS no, model, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries`,
+    RETURNING no::float8 AS no, model, custom_id AS "customId", start::float8 AS start, length::float8 AS length, crashes, tries, cancellations`,
     [batch.no, node, nowMs, except],
   );
   return line === undefined ? null : { ...line, batchId, node };

@@ -129,7 +129,7 @@ function linesAtProviders({
         const [line] = yield* query<Omit<ClaimedLine, "node"> & { holdId: string }>(
           `UPDATE batch_lines SET state = 1, node_no = $3::int8 WHERE provider_batch_no = ${numberOf} AND no = $2::int8 AND state = 3
           RETURNING (SELECT b.id FROM batches b WHERE b.no = batch_no) AS "batchId", no::float8 AS no, custom_id AS "customId",
-            start::float8 AS start, length::float8 AS length, crashes, tries, hold_id AS "holdId"`,
+            start::float8 AS start, length::float8 AS length, crashes, tries, cancellations, hold_id AS "holdId"`,
           [id, no, node],
         );
         if (line === undefined) return null;

@@ -276,6 +276,38 @@ describe.each(stores)("lines at a provider on %s", (store) => {
     60_000,
   );
 
+  test("are found by any of their ids, though the first result is of others", async () => {
+    batches.arrange = (sent) => [(sent[0] ?? "").replace(/slb_\w+/, "someone_elses_1"), ...sent];
+    batches.fault = (request, at) => {
+      if (at !== "create" || batches.batches.length > 0) return null;
+      batches.create(request);
+      return { ...text(""), before: [{ reset: true }] };
+    };
+    const ended = await client.untilEnded((await client.create(lines(1))).id);
+    expect(ended.request_counts.completed).toBe(1);
+    expect(batches.linesSent).toHaveLength(1);
+    expect(await amounts()).toEqual([costOf(0)]);
+  }, 60_000);
+
+  test("that come back cancelled, and not by us, are sent again three times, and then fail", async () => {
+    batches.resultOf = (line) => (questionOf(line) === 1 ? { type: "canceled" } : succeeded(line));
+    const ended = await client.untilEnded((await client.create(lines(2))).id);
+    expect(ended.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+    const [failed] = await client.content(ended.error_file_id);
+    expect(JSON.stringify(failed)).toContain("was cancelled four times");
+    expect(batches.linesSent.map(questionOf).toSorted()).toEqual([0, 1, 1, 1, 1]);
+    expect(await amounts()).toEqual([costOf(0)]);
+    expect(single()).toBe(0);
+    expect(await reserved()).toBe(0);
+  }, 60_000);
+
+  test.each(["auto", "default"])("that name the service tier %s cost the price of batches", async (tier) => {
+    const ended = await client.untilEnded((await client.create(lines(1, { service_tier: tier }))).id);
+    expect(ended.request_counts.completed).toBe(1);
+    expect(await amounts()).toEqual([costOf(0)]);
+    expect(single()).toBe(0);
+  });
+
   test("are cancelled there, too, and what ran is charged", async () => {
     batches.takesMs = 100_000;
     const { id } = await client.create(lines(6));

@@ -90,6 +90,11 @@ onBothStores(tail, (world) => {
     [{ model: "both" }, "flex", "flex", micros.batch],
     [{ model: "both" }, "flex", "default", micros.batch],
     [{ model: "both", service_tier: "priority" }, "priority", "priority", micros.priority],
+    [{ model: "both", service_tier: "default" }, "default", "default", micros.usual],
+    [{ model: "both", service_tier: "auto" }, "auto", "default", micros.usual],
+    [{ model: "both", service_tier: "auto" }, "auto", "priority", micros.priority],
+    [{ model: "both", service_tier: "auto" }, "auto", null, micros.usual],
+    [{ model: "both", service_tier: null }, null, null, micros.batch],
   ])(
     "a line with %j goes up with the tier %p, is served as %p and costs %d",
     async (fields, sent, served, cost) => {

@@ -245,7 +245,7 @@ export class ProviderPoller {
   async #isOwn(api: ProviderBatches, id: string, record: ProviderBatch): Promise<boolean> {
     try {
       for await (const result of readResults(this.#options.gateway, api, id))
-        return lineOf(record.id, result.id) !== null;
+        if (lineOf(record.id, result.id) !== null) return true;
     } catch (error) {
       // Another key's, or deleted.
       if (!(error instanceof BatchCallFailed) || error.isPassing) throw error;

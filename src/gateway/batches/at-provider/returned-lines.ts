@@ -3,7 +3,7 @@ import type { BatchCallFailed, ProviderResult } from "../../../vendors/batches.t
 import type { Gateway } from "../../exchange/gateway.ts";
 import type { LinePacer } from "../line-pacer.ts";
 import type { OpenBatch } from "../open-batch.ts";
-import type { LineOutcome } from "../run-line.ts";
+import type { LineOutcome, RunAgain } from "../run-line.ts";
 import type { ReturnedLine } from "./line-at-provider.ts";
 
 const linesAtOnce = 200;
@@ -63,7 +63,7 @@ export class ReturnedLines {
         await track(batch, { no }, async () => {
           const line = await stored.take(id, no, gateway.batches.node);
           if (line === null) return;
-          await this.#again(batch, line, hasReached);
+          await this.#again(batch, line, { hasReached });
           count += 1;
         });
       }
@@ -82,13 +82,15 @@ export class ReturnedLines {
 
   async #end(
     batch: OpenBatch,
-    { provider, upstreamModel, credential, configured }: ReturnedBatch,
+    record: ReturnedBatch,
     line: LineAtProvider,
     result: ProviderResult,
   ): Promise<boolean> {
     const { gateway, run, take } = this.#options;
+    const { provider, upstreamModel, credential, configured } = record;
     if (result.kind !== "response" && result.kind !== "error") {
-      await this.#again(batch, line, result.kind === "expired");
+      const wasOurs = record.isCancelled || result.kind === "expired";
+      await this.#again(batch, line, { hasReached: result.kind === "expired", isCancelled: !wasOurs });
       return true;
     }
     const hold = line.hold && gateway.accounts.adopt(line.hold);
@@ -105,11 +107,15 @@ export class ReturnedLines {
     return true;
   }
 
-  async #again(batch: OpenBatch, line: LineAtProvider, hasReached: boolean): Promise<void> {
+  async #again(
+    batch: OpenBatch,
+    line: LineAtProvider,
+    why: Pick<RunAgain, "hasReached" | "isCancelled">,
+  ): Promise<void> {
     const { gateway, take } = this.#options;
     const hold = line.hold && gateway.accounts.adopt(line.hold);
     if (hold !== null) await gateway.accounts.unpark(hold);
-    await take(batch, line, { ...againAtOnce, hasReached });
+    await take(batch, line, { ...againAtOnce, ...why });
   }
 }
 

@@ -34,3 +34,6 @@ UPDATE batches SET account_no = coalesce((SELECT m.account_no FROM key_moves m W
 
 -- Values of labels that were stored before labels were cleaned, and what caps count them as. An empty one says that this was done.
 CREATE TABLE cleaned_labels (label TEXT PRIMARY KEY, cleaned TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- How often the batch that a line ran in at its provider was cancelled there.
+ALTER TABLE batch_lines ADD COLUMN cancellations INTEGER NOT NULL DEFAULT 0;
