@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { fixture } from "../support/fixtures.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { Sluice } from "../support/sluice.ts";
@@ -125,7 +126,7 @@ test("a gateway that does not respond is a problem, with its process", async () 
   const place = placeWith(provider.url);
   using hung = Bun.listen({ port: 0, hostname: "127.0.0.1", socket: { data() {} } });
   const data = join(place.folder, "sluice-data");
-  mkdirSync(data, { mode: 0o700 });
+  putEmptyLedger(data);
   const served = { address: `http://127.0.0.1:${hung.port}`, pid: process.pid };
   writeFileSync(join(data, "served.json"), JSON.stringify(served), { mode: 0o600 });
   const report = await doctor(place);
