@@ -1,7 +1,7 @@
 import type { Commit } from "./commit.ts";
 import type { Dependency } from "./dependencies.ts";
 
-/** What the executables are made of, as CycloneDX 1.6. */
+/** What the executables are made of, as CycloneDX 1.7. */
 export function billOfMaterials(
   version: string,
   commit: Commit,
@@ -13,9 +13,9 @@ export function billOfMaterials(
   const direct = new Set(dependencies.map(purl));
   for (const { needs } of dependencies) for (const id of needs) direct.delete(purls.get(id) ?? "");
   const bom = {
-    $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
+    $schema: "http://cyclonedx.org/schema/bom-1.7.schema.json",
     bomFormat: "CycloneDX",
-    specVersion: "1.6",
+    specVersion: "1.7",
     version: 1,
     metadata: {
       timestamp: commit.time.toISOString(),

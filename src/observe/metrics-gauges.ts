@@ -163,7 +163,7 @@ function renderAccounts(out: Exposition, accounts: readonly AccountGauges[]): vo
   out.family(
     "sluice_account_balance",
     "gauge",
-    "Balance of an account; negative if it owes.",
+    "Balance of an account in its unit, credits or tokens; negative if it owes.",
     accounts.flatMap(({ account, label, unit, balance }) =>
       balance === null ? [] : [[{ account, label, unit }, balance] as const],
     ),

@@ -85,7 +85,7 @@ testWith("groff", "understands every line of the manual", async () => {
 
 test("the bill of materials names every dependency with its licence, checksum and purl", () => {
   const bom = JSON.parse(billOfMaterials(version, commit, readDependencies(root)));
-  expect(bom).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" });
+  expect(bom).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.7" });
   const purls: string[] = bom.components.map((each: { purl: string }) => each.purl);
   for (const [name, wanted] of Object.entries(dependencies))
     expect(purls).toContain(`pkg:npm/${name.replace("@", "%40")}@${wanted}`);
