@@ -6,7 +6,10 @@ function batchLimit<const Default extends number>(byDefault: Default, descriptio
 
 /** Files and batches. */
 export const batchesSchema = section({
-  concurrency: batchLimit(16, "Lines of batches that this gateway runs at once."),
+  concurrency: batchLimit(
+    32,
+    "Lines of batches that this gateway runs at once; half of them at one deployment.",
+  ),
   concurrency_per_key: batchLimit(8, "Lines of one key that this gateway runs at once."),
   window: time('How long a batch can take: what `completion_window: "24h"` means here.', "24h", {
     minimum: 1,

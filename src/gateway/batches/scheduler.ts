@@ -223,37 +223,41 @@ export class BatchScheduler {
     }
   }
 
-  /** The oldest batch that can go on, of the key that has waited longest. */
+  /** The oldest batch that can go on, of the key that has waited longest and has a slot left. */
   #next(): OpenBatch | null {
-    const { keys, clock, configured } = this.#serving.gateway;
-    const { concurrencyPerKey } = configured.settings.batches;
-    const nowMs = this.#nowMs;
+    const due = this.#due();
+    const running = new Map<string, number>();
+    for (const { keyId } of this.#running.values()) running.set(keyId, (running.get(keyId) ?? 0) + 1);
+    const keyIds = new Set([...due.keys(), ...running.keys()]);
+    const { concurrency, concurrencyPerKey } = this.#serving.gateway.configured.settings.batches;
     let next: OpenBatch | null = null;
     let nextServed = Number.POSITIVE_INFINITY;
-    const seen = new Set<string>();
-    for (const batch of this.#open.values()) {
-      const { keyId, shown } = batch;
+    for (const [keyId, batch] of due) {
       const served = this.#servedAt.get(keyId) ?? 0;
-      if (seen.has(keyId) || served >= nextServed) continue;
-      const isRunning = shown.status === "in_progress" && !shown.isPaused && batch.expiresAtMs > nowMs;
-      if (!isRunning || nowMs < batch.notBeforeMs) continue;
-      const key = keys.byId(keyId);
-      const isActive = key !== null && effectiveStatus(key, clock.wallMs()) === "active";
-      if (!isActive || this.#full.has(keyId) || this.#runningOf(keyId) >= concurrencyPerKey) {
-        seen.add(keyId);
-        continue;
-      }
-      seen.add(keyId);
+      const own = running.get(keyId) ?? 0;
+      // Alone, a key leaves nothing free. Otherwise slow lines of a few keys would stop all others.
+      const left = concurrency - (this.#running.size - own);
+      const share = keyIds.size === 1 ? concurrency : Math.max(1, Math.floor(left / 2));
+      if (served >= nextServed || own >= Math.min(share, concurrencyPerKey)) continue;
       next = batch;
       nextServed = served;
     }
     return next;
   }
 
-  #runningOf(keyId: string): number {
-    let running = 0;
-    for (const line of this.#running.values()) if (line.keyId === keyId) running += 1;
-    return running;
+  /** The oldest batch of each key that could start a line now. */
+  #due(): ReadonlyMap<string, OpenBatch> {
+    const { keys, clock } = this.#serving.gateway;
+    const nowMs = this.#nowMs;
+    const due = new Map<string, OpenBatch>();
+    for (const batch of this.#open.values()) {
+      const { keyId, shown } = batch;
+      const isRunning = shown.status === "in_progress" && !shown.isPaused && batch.expiresAtMs > nowMs;
+      if (due.has(keyId) || !isRunning || nowMs < batch.notBeforeMs || this.#full.has(keyId)) continue;
+      const key = keys.byId(keyId);
+      if (key !== null && effectiveStatus(key, clock.wallMs()) === "active") due.set(keyId, batch);
+    }
+    return due;
   }
 
   #begin(batch: OpenBatch, line: ClaimedLine, throttle: Throttle): void {

@@ -15,7 +15,7 @@ function withJitter(pauseMs: number): number {
 /** How many lines of all batches a deployment gets at once. Times are monotonic. */
 export class Throttle {
   running = 0;
-  /** Half of the deployment's slots: the others are for interactive calls. */
+  /** Half of the deployment's slots, because the others are for interactive calls, and half of those for lines. */
   max = Number.POSITIVE_INFINITY;
   #limit = Number.POSITIVE_INFINITY;
   #grewAtMs = 0;
@@ -76,12 +76,14 @@ export class Throttles {
   readonly #byPlace = new Map<string, PlaceEntry>();
 
   /** The throttle of a line that calls this model; null is a line whose model is not known. */
-  of({ catalog }: Pick<ActiveConfig, "catalog">, id: string | null): Throttle {
+  of({ catalog, settings }: Pick<ActiveConfig, "catalog" | "settings">, id: string | null): Throttle {
     const model = id === null ? undefined : catalog.find(id);
     const place = model === undefined ? (id ?? "") : placeOf(model);
     const { throttle, models } = this.#entryAt(place);
     if (id !== null) models.add(id);
-    if (model !== undefined) throttle.max = halfOfSlots(model);
+    // A provider that takes long must leave slots for lines of others.
+    const ofLines = Math.max(1, Math.floor(settings.batches.concurrency / 2));
+    throttle.max = model === undefined ? ofLines : Math.min(halfOfSlots(model), ofLines);
     return throttle;
   }
 
