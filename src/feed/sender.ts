@@ -7,6 +7,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Log } from "../observe/log.ts";
 import type { FeedLag, FeedPush, Store } from "../store/store.ts";
 import { type FeedDocument, feedDocument } from "./entry-document.ts";
+import { restoredOf } from "./restored.ts";
 
 export interface FeedSenderOptions {
   readonly store: Pick<Store, "feed">;
@@ -165,7 +166,9 @@ export class FeedSender {
     const data = (await feed.entries(afterId, entriesPerPost)).map(feedDocument);
     const last = data.at(-1);
     if (last === undefined) return null;
-    const post = { afterId, pendingId: last.id, body: JSON.stringify({ data }) };
+    const untold = (await feed.restores()).filter(({ isTold }) => !isTold);
+    const body = JSON.stringify({ ...(await restoredOf(feed, untold)), data });
+    const post = { afterId, pendingId: last.id, body };
     return (await feed.push.prepare(post)) ? { ...post, attempts: 0 } : null;
   }
 

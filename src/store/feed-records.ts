@@ -11,7 +11,18 @@ export interface FeedRecords {
   placeBefore(sinceMs: number): Promise<number>;
   /** Number and age of the entries after this one. */
   lagAfter(id: number): Promise<FeedLag>;
+  /** Newest first. */
+  restores(): Promise<readonly LedgerRestore[]>;
   readonly push: FeedPushRecords;
+}
+
+/** A backup was put in place: entries after this one were undone. */
+export interface LedgerRestore {
+  readonly atMs: number;
+  /** 0 if the backup had none. */
+  readonly throughId: number;
+  /** The receiver of the feed has accepted a post that says so. */
+  readonly isTold: boolean;
 }
 
 export interface FeedLag {

@@ -2,6 +2,7 @@ import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { anchorText } from "../../base/money/anchor.ts";
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
 import { cursorOf, entryIdOf, feedDocument } from "../../feed/entry-document.ts";
+import { restoredOf } from "../../feed/restored.ts";
 import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
 import { AdminError } from "../formats/admin-error.ts";
@@ -15,11 +16,13 @@ export async function readFeed(
   const afterId = await beginning(context, { after, since });
   const entries = await context.store.feed.entries(afterId, limit);
   const data = await mapInTurns(entries, feedDocument);
-  const newest = await context.store.chain.newest(data.at(-1)?.id ?? afterId);
+  const { chain, feed } = context.store;
+  const newest = await chain.newest(data.at(-1)?.id ?? afterId);
   return {
     data,
     next_cursor: data.at(-1)?.cursor ?? after ?? null,
     anchor: newest && anchorText(newest),
+    ...(await restoredOf(feed, await feed.restores())),
   };
 }
 

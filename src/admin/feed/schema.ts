@@ -64,6 +64,19 @@ export const feedView = Type.Object({
     text("Pass it as `after`, now or later, to get what follows. Null if there is no entry yet."),
   ),
   anchor: nullable(text("The newest anchor of the entries through the last one. Null before the first.")),
+  restored: Type.Optional(
+    Type.Array(
+      Type.Object({
+        at: Type.String({ format: "date-time", description: "When a backup was restored." }),
+        after: nullable(
+          text(
+            "Entries that you got before `at`, and that follow this cursor, were undone. Null: all of them.",
+          ),
+        ),
+      }),
+      { description: "Restores of backups, the latest first. Absent if there was none." },
+    ),
+  ),
 });
 export type FeedView = Static<typeof feedView>;
 

@@ -60,6 +60,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   past_alerts: ["no"],
   // The receiver has what was pushed, so a copy goes on behind it.
   feed_push: ["id"],
+  ledger_restores: ["no"],
 };
 
 /** Rows per read. A row with a body may be megabytes long. */

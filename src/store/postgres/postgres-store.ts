@@ -18,7 +18,7 @@ import {
   sumFeedEntries,
 } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
-import { storedPush } from "../tables/feed-push.ts";
+import { listRestores, storedPush } from "../tables/feed-push.ts";
 import { storedFiles } from "../tables/file-table.ts";
 import { storedProviderBatches } from "../tables/provider-batch-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
@@ -109,6 +109,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       totals: (range) => database.readAll((query) => sumFeedEntries(query, range), auditDeadlineMs),
       placeBefore: async (sinceMs) => findPlaceBefore(read, sinceMs, await settledId(database)),
       lagAfter: (id) => lagAfter(read, id),
+      restores: () => listRestores(read),
       push: storedPush(database),
     },
 

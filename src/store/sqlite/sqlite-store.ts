@@ -20,7 +20,7 @@ import {
 } from "../tables/entry-feed.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
-import { storedPush } from "../tables/feed-push.ts";
+import { listRestores, storedPush } from "../tables/feed-push.ts";
 import { storedFiles } from "../tables/file-table.ts";
 import { storedProviderBatches } from "../tables/provider-batch-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
@@ -122,6 +122,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       totals: (range) => durably(sumFeedEntries(reports.read, range)),
       placeBefore: async (sinceMs) => durably(findPlaceBefore(reports.read, sinceMs, await newestId())),
       lagAfter: (id) => lagAfter(read, id),
+      restores: () => listRestores(read),
       push: storedPush(queries),
     },
     background: storedBackgrounds(queries, {

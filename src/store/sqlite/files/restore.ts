@@ -4,8 +4,10 @@ import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { RestoreResult } from "../../files.ts";
 import { StoreError } from "../../store.ts";
 import { pauseBatches } from "../../tables/batch-table.ts";
+import { noteRestore } from "../../tables/feed-push.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
 import { rejectOtherSchema } from "../migrate.ts";
+import { sqliteText } from "../queries.ts";
 import { copyDatabase, syncFile } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder } from "./folder.ts";
@@ -32,7 +34,7 @@ export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Pro
   const folder = dataFolder(dir);
   const lock = await lockFolder(folder);
   try {
-    return await putInPlace(folder, from, replacedPath(dir, nowMs));
+    return await putInPlace(folder, from, nowMs);
   } finally {
     lock.release();
   }
@@ -61,11 +63,12 @@ async function replaceBy(folder: DataFolder, kept: string): Promise<RestoreResul
   return { replaced: hasReplaced ? kept : null };
 }
 
-async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<RestoreResult> {
-  const { incomingFile } = folder;
+async function putInPlace(folder: DataFolder, from: string, nowMs: number): Promise<RestoreResult> {
+  const { dir, incomingFile } = folder;
   try {
     await takeCopy(from, incomingFile);
-    return await replaceBy(folder, kept);
+    noteRestoreIn(incomingFile, nowMs);
+    return await replaceBy(folder, replacedPath(dir, nowMs));
   } catch (error) {
     rmSync(incomingFile, { force: true });
     throw error;
@@ -85,14 +88,34 @@ export async function takeCopy(from: string, to: string): Promise<void> {
   }
 }
 
+/** Notes from which entry on the feed's readers have what was undone. A copy of an older schema has no place for it. */
+export function noteRestoreIn(file: string, nowMs: number): void {
+  const copy = new Database(file, { readwrite: true, create: false });
+  try {
+    if (!hasTable(copy, "ledger_restores")) return;
+    copy
+      .transaction(() => {
+        const [note, compose] = noteRestore;
+        copy.query(sqliteText(note)).run(nowMs);
+        copy.query(sqliteText(compose)).run();
+      })
+      .immediate();
+  } finally {
+    copy.close();
+  }
+}
+
+function hasTable(database: Database, table: string): boolean {
+  return database.query("SELECT name FROM sqlite_schema WHERE name = ?").get(table) !== null;
+}
+
 /** Responses in the background and batches may have run since the copy was made, so they do not run again. */
 function forgetRunning(file: string): void {
   const copy = new Database(file, { readwrite: true, create: false });
-  const has = (table: string) =>
-    copy.query("SELECT name FROM sqlite_schema WHERE name = ?").get(table) !== null;
   try {
-    if (has("background_responses")) copy.run("DELETE FROM background_responses WHERE state <> 'ended'");
-    if (has("batches")) copy.run(pauseBatches);
+    if (hasTable(copy, "background_responses"))
+      copy.run("DELETE FROM background_responses WHERE state <> 'ended'");
+    if (hasTable(copy, "batches")) copy.run(pauseBatches);
   } finally {
     copy.close();
   }

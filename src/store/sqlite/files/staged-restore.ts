@@ -6,7 +6,14 @@ import { patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { dataFolder, namesIn } from "./folder.ts";
 import { isSameFile } from "./replace.ts";
-import { type RestoreOptions, replacedPath, restoreStaged, takeCopy, verifyCopy } from "./restore.ts";
+import {
+  noteRestoreIn,
+  type RestoreOptions,
+  replacedPath,
+  restoreStaged,
+  takeCopy,
+  verifyCopy,
+} from "./restore.ts";
 
 /**
  * A restore while a gateway uses the folder. Its memory decides balances, so the gateway has to apply the copy
@@ -21,6 +28,7 @@ export async function stageRestore({ dir, from, nowMs }: RestoreOptions): Promis
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const unfinished = join(dir, "sluice.restore.unfinished");
   await takeCopy(from, unfinished);
+  noteRestoreIn(unfinished, nowMs);
   renameSync(unfinished, join(dir, `sluice.restore-${nowMs}`));
   syncFile(dir);
 }

@@ -7,6 +7,14 @@ UPDATE accounts SET later_used = (SELECT json_group_array(json_set(l.value, '$.i
 UPDATE caps SET later_used = (SELECT json_group_array(json_set(l.value, '$.in', period_start_ms)) FROM json_each(later_used) AS l) WHERE later_used IS NOT NULL;
 UPDATE cap_values SET later_used = (SELECT json_group_array(json_set(l.value, '$.in', period_start_ms)) FROM json_each(later_used) AS l) WHERE later_used IS NOT NULL;
 
+-- Backups that were put in place of this database: entries after this one were undone. `is_told`: the feed's receiver has heard of it.
+CREATE TABLE ledger_restores (
+  no INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  through_id INTEGER NOT NULL,
+  is_told INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 -- The ledger as a chain (base/money/chain.ts). NULL in the entries from before.
 ALTER TABLE entries ADD COLUMN hash TEXT;
 -- The hash of an account's newest entry; NULL before its first that has one.
