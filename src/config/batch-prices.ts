@@ -11,7 +11,8 @@ export function batchPriceNotes({ routes, models, providers }: Settings): string
     ({ batch, batchTier, serves }) =>
       batch === "gateway" && batchTier === null && serves.includes("generation"),
   );
-  const isGift = ({ deployments }: ModelSettings) => deployments.some(({ price }) => hasBatchPrice(price));
+  const isGift = ({ deployments, priceSource }: ModelSettings) =>
+    priceSource !== "catalog" && deployments.some(({ price }) => hasBatchPrice(price));
   const atFullPrice = atUsualTier.filter(
     (model) => !isGift(model) && model.deployments.some((each) => kindOf(each).sellsBatches === true),
   );
@@ -27,7 +28,7 @@ export function batchPriceNotes({ routes, models, providers }: Settings): string
     ),
     ...noteOf(
       others.filter(hasNative),
-      'lines of batches cost the full price; set batch = "native" and price.tiers.batch on the model for the provider\'s batch price',
+      'lines of batches cost the full price; set batch = "native" on the provider, or with price.tiers.batch on the model, for the provider\'s batch price',
     ),
     ...noteOf(
       others.filter((model) => !hasNative(model)),

@@ -1,3 +1,4 @@
+import { batchTier } from "../base/usage/usage.ts";
 import type { ModelConfig, PriceConfig } from "./schema.ts";
 
 /** One price, or several in the order of their days. */
@@ -20,6 +21,14 @@ export function mapPrices(
   change: (price: DatedPriceConfig) => DatedPriceConfig,
 ): PricesConfig {
   return Array.isArray(prices) ? prices.map(change) : change(prices);
+}
+
+/** Without the price of the provider's own batches: an entry of the configuration charges it for lines that run anywhere. */
+export function withoutBatchPrice(price: PriceConfig): PriceConfig {
+  const { tiers, ...usual } = price;
+  if (tiers?.[batchTier] === undefined) return price;
+  const { [batchTier]: _, ...others } = tiers;
+  return Object.keys(others).length === 0 ? usual : { ...usual, tiers: others };
 }
 
 /** The first moment of a day, in milliseconds. */

@@ -114,7 +114,7 @@ describe("config init asks a vendor without built-in prices for its models", () 
 describe("config init on a terminal", () => {
   test("asks, and writes what was chosen", async () => {
     const answer = replies({
-      "openai (": "gpt-6*, whisper-1",
+      "openai (": "gpt-6-luna, whisper-1",
       "anthropic (": "none",
       "groq (": "none",
       "Data folder": "/var/lib/sluice",
@@ -135,12 +135,7 @@ describe("config init on a terminal", () => {
     const later = { SLUICE_DATABASE_URL: "postgres://sluice@db/sluice", OIDC_CLIENT_SECRET: "s" };
     const { settings } = loadSettings({ file: fileIn(place), env: { ...env, ...later } });
     expect([...settings.providers.keys()]).toEqual(["openai"]);
-    expect(settings.models.map(({ id }) => id)).toEqual([
-      "gpt-6-astra",
-      "gpt-6.1-sol",
-      "gpt-6-luna",
-      "whisper-1",
-    ]);
+    expect(settings.models.map(({ id }) => id)).toEqual(["gpt-6-luna", "whisper-1"]);
     expect(settings).toMatchObject({
       server: { host: "0.0.0.0", data: "/var/lib/sluice" },
       store: { url: "postgres://sluice@db/sluice" },

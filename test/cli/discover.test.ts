@@ -79,7 +79,7 @@ describe("models discover", () => {
     const openai = await discovered(`${openAi}models = ["gpt-6-luna"]\n`);
     expect(openai.prices).toEqual([
       ["gpt-6-luna", 0.1, "id"],
-      ["gpt-5.6-2026-09-09", 5, "dated id"],
+      ["gpt-5.6-2026-09-09", 4, "dated id"],
       ["gpt-5.6-unheard-of", null, null],
     ]);
     await sluice(openai.at, "models", "discover", "--write");
@@ -89,10 +89,10 @@ describe("models discover", () => {
     vendor.script(({ path }) =>
       path.startsWith("/foundation-models")
         ? json({ modelSummaries: [] })
-        : json({ inferenceProfileSummaries: [{ inferenceProfileId: "eu.anthropic.claude-opus-5-5" }] }),
+        : json({ inferenceProfileSummaries: [{ inferenceProfileId: "ca.anthropic.claude-opus-5-5" }] }),
     );
     const bedrock = `[providers.b]\nkind = "bedrock"\nregion = "eu-west-1"\nbase_url = "${vendor.url}"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n`;
-    expect((await discovered(bedrock)).prices).toEqual([["eu.anthropic.claude-opus-5-5", 4.4, "family"]]);
+    expect((await discovered(bedrock)).prices).toEqual([["ca.anthropic.claude-opus-5-5", 4.4, "family"]]);
     vendor.reset();
     lists({ data: [{ id: "maker/model", pricing: { prompt: "0.000002", completion: "0.000004" } }] });
     const router = `[providers.r]\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"\napi_key = "env:KEY"\n`;
@@ -210,7 +210,7 @@ describe("models discover", () => {
     expect(written).toContain(
       'id = "maker/model"\nprovider = "openai"\ncontext_window = 1000\nprice = { input = 0.15, output = 0.6 }\nprice_checked = "20',
     );
-    expect(written).toContain('id = "gpt-6-luna"\nprice_checked = "2026-09-22"\nprovider = "openai"');
+    expect(written).toContain('id = "gpt-6-luna"\nprice_checked = "2026-11-19"\nprovider = "openai"');
     expect(written).not.toContain('id = "x"');
   });
 

@@ -15,15 +15,15 @@ describe("models by the built-in catalog", () => {
     expect(models.every(({ priceSource, free }) => priceSource === "catalog" || free)).toBe(true);
     expect(models.find(({ id }) => id === "gpt-6-luna")).toMatchObject({
       price: { input: 100_000, output: 500_000 },
-      priceChecked: "2026-09-22",
+      priceChecked: "2026-11-19",
       aliases: ["openai/gpt-6-luna"],
       listAliases: false,
     });
   });
 
   test("patterns choose among them", () => {
-    const ids = modelsOf(openai('models = ["gpt-6*", "whisper-1"]')).map(({ id }) => id);
-    expect(ids).toEqual(["gpt-6-astra", "gpt-6.1-sol", "gpt-6-luna", "whisper-1"]);
+    const ids = modelsOf(openai('models = ["gpt-6*a", "whisper-1"]')).map(({ id }) => id);
+    expect(ids).toEqual(["gpt-6-astra", "gpt-6-luna", "gpt-6.1-terra", "whisper-1"]);
     expect(modelsOf(openai('models = ["gpt-4o", "gpt-4o-2024-11-20"]'))).toMatchObject([
       {
         id: "gpt-4o",
@@ -57,7 +57,7 @@ describe("models by the built-in catalog", () => {
   test("an entry of the file stands above the catalog, by its id and by its aliases", () => {
     const own = '[[models]]\nid = "mine"\naliases = ["gpt-6-luna"]\nprovider = "openai"\nfree = true\n';
     const same = '[[models]]\nid = "gpt-6-astra"\nprovider = "openai"\nprice = { input = 1, output = 2 }\n';
-    const models = modelsOf(`${openai('models = ["gpt-6-*"]')}${own}${same}`);
+    const models = modelsOf(`${openai('models = ["gpt-6-*a"]')}${own}${same}`);
     expect(models.map(({ id, priceSource }) => [id, priceSource])).toEqual([
       ["mine", null],
       ["gpt-6-astra", "config"],
@@ -129,6 +129,17 @@ describe("models by the built-in catalog", () => {
   test("fallbacks may name a model of the catalog", () => {
     const own = '[[models]]\nid = "mine"\nprovider = "openai"\nfree = true\nfallbacks = ["gpt-6-luna"]\n';
     expect(named(`${openai('models = "catalog"')}${own}`, "mine")?.fallbacks).toEqual(["gpt-6-luna"]);
+  });
+
+  test("lines of batches run as the provider says, natively only where its batches have a price", () => {
+    const anthropic = (batch: string, kind = "anthropic") =>
+      `[providers.p]\nkind = "${kind}"\napi_key = "env:KEY"\nmodels = "catalog"\nbatch = "${batch}"\n`;
+    const batchOf = (id: string) => named(anthropic("native"), id)?.batch;
+    expect([batchOf("claude-opus-5-5"), batchOf("claude-3-haiku-20240307")]).toEqual(["native", "gateway"]);
+    expect(named(anthropic("off", "openai"), "gpt-6-luna")?.batch).toBe("off");
+    expect(problemsOf(anthropic("native", "openai"), { env })).toEqual([
+      'providers.p.batch: cannot be "native": only kind "anthropic" can',
+    ]);
   });
 
   test("a name without a known price is warned of with the line to add, or left to token budgets", () => {

@@ -140,8 +140,13 @@ describe("the price lists", () => {
     expect(free.map(nameOf)).toEqual(["zai glm-4.5-flash", "zai glm-4.7-flash"]);
   });
 
-  test("have flex at half and priority at 1.3 to 2.6 times the usual price, by the vendors' rules", () => {
-    const factors = { flex: [0.45, 0.55], priority: [1.3, 2.6] } as const;
+  test("have slower tiers at most at the usual price, and faster ones at 1 to 6 times", () => {
+    const factors = {
+      batch: [0.2, 1],
+      flex: [0.4, 0.6],
+      priority: [1, 2.6],
+      ultrafast: [5.5, 6.5],
+    } as const;
     const odd = lines.filter(({ line: { price } }) =>
       Object.entries(price?.tiers ?? {}).some(([tier, rates]) => {
         const [min, max] = factors[tier as keyof typeof factors] ?? [1, 1];
@@ -152,13 +157,16 @@ describe("the price lists", () => {
     expect(odd.map(nameOf)).toEqual([]);
   });
 
-  test("have Claude's cache prices by Anthropic's rule: reads a tenth, writes 1.25 times, 2 times for an hour", () => {
+  test("have Claude's cache writes at 1.25 times the input, 2 times for an hour, and reads at the share of each model", () => {
     const claude = lines.filter(({ vendor, line }) => vendor === "anthropic" && line.price !== undefined);
     expect(claude.length).toBeGreaterThan(10);
     for (const { line } of claude) {
       const { input = 0, cached_input = 0, cache_write = 0, cache_write_1h } = line.price ?? {};
       // Haiku 3 was rounded: 0.03 and 0.3 of 0.25.
-      expect(Math.abs(cached_input - input / 10)).toBeLessThan(0.0051);
+      const shares = [0.025, 0.05, 0.1, 0.12];
+      expect(shares.map((share) => Math.round(input * share * 1e6))).toContain(
+        Math.round(cached_input * 1e6),
+      );
       expect(Math.abs(cache_write - input * 1.25)).toBeLessThan(0.013);
       expect(cache_write_1h).toBeCloseTo(input * 2, 9);
     }

@@ -45,11 +45,11 @@ export function bandsOf<Band extends { readonly above: number }>(
 
 /** The bands as a price has them. */
 export function longContextOf<Band>(bands: readonly Band[]): {
-  readonly long_context?: Band | readonly Band[];
+  readonly long_context?: Band | Band[];
 } {
   const [first, second] = bands;
   if (first === undefined) return {};
-  return { long_context: second === undefined ? first : bands };
+  return { long_context: second === undefined ? first : [...bands] };
 }
 
 const optionalRates = ["cache_write_1h", "cache_write_24h", ...otherTokens] as const;

@@ -14,6 +14,8 @@ export interface ImportedModel {
   readonly serves?: ModelUse;
   readonly price: PriceConfig;
   readonly capabilities: Readonly<Record<string, boolean>>;
+  /** The day on which its provider stops serving it, if the file has one. */
+  readonly ends?: string;
 }
 
 /** The prices that a file states, without those that are null. */

@@ -30,7 +30,19 @@ export function meteredPrice(id: string, serves: ModelUse, entry: JsonObject): P
   if (found.length === 0) return null;
   // Entries have zeros for units that a model is not charged by.
   const charged = found.filter(([, usd]) => usd > 0);
-  return Object.fromEntries(charged.length === 0 ? found : charged);
+  const price: PriceConfig = Object.fromEntries(charged.length === 0 ? found : charged);
+  return { ...price, ...batchOf(serves, price, entry) };
+}
+
+/** Lines of batches, for routes that are charged by the token alone. */
+function batchOf(
+  serves: ModelUse,
+  { input = 0 }: PriceConfig,
+  entry: JsonObject,
+): Pick<PriceConfig, "tiers"> {
+  const batch = usdPerMillion(entry["input_cost_per_token_batches"], true);
+  if (serves !== "embeddings" || batch === null || input === 0) return {};
+  return { tiers: { batch: { input: batch, output: 0 } } };
 }
 
 function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Record<string, number | null>> {
@@ -54,7 +66,10 @@ function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Rec
     case "transcriptions":
       // The file has the same price for a second of input and of output; it is charged once.
       return {
-        audio_minutes: times(entry["input_cost_per_second"] ?? entry["output_cost_per_second"], 60),
+        // Entries have both; the provider reports one of them.
+        audio_minutes: perMillion("input_cost_per_audio_token")
+          ? null
+          : times(entry["input_cost_per_second"] ?? entry["output_cost_per_second"], 60),
         audio_input: perMillion("input_cost_per_audio_token"),
         ...tokens,
       };

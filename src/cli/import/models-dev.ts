@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { longContextOf as bandsInOrder } from "../../base/money/token-price.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
@@ -82,7 +83,7 @@ function ratesOf(cost: JsonObject): TokenRatesConfig | null {
   });
 }
 
-/** Newer dumps have `tiers`, older ones `context_over_200k`. Of several limits the lowest is used. */
+/** Newer dumps have `tiers`, older ones `context_over_200k`. */
 function longContextOf(cost: JsonObject): Pick<PriceConfig, "long_context"> {
   const tiers = (Array.isArray(cost["tiers"]) ? cost["tiers"] : []).filter(isObject).flatMap((tier) => {
     const above = isObject(tier["tier"]) ? positiveInteger(tier["tier"]["size"]) : null;
@@ -90,7 +91,6 @@ function longContextOf(cost: JsonObject): Pick<PriceConfig, "long_context"> {
     return above === null || rates === null ? [] : [{ above, ...rates }];
   });
   const older = isObject(cost["context_over_200k"]) ? ratesOf(cost["context_over_200k"]) : null;
-  const all = older === null ? tiers : [...tiers, { above: 200_000, ...older }];
-  const [lowest] = all.sort((one, other) => one.above - other.above);
-  return lowest === undefined ? {} : { long_context: lowest };
+  const bands = tiers.length > 0 || older === null ? tiers : [{ above: 200_000, ...older }];
+  return bandsInOrder(bands.sort((one, other) => one.above - other.above));
 }

@@ -1,5 +1,6 @@
 import { tableOf } from "../../base/collections/table.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { withoutBatchPrice } from "../../config/dated-prices.ts";
 import type { ImportedModel, ImportedPrices } from "./imported.ts";
 import { readLiteLlmPrices } from "./litellm-prices.ts";
 import { readModelsDev } from "./models-dev.ts";
@@ -15,7 +16,10 @@ export function readPrices(text: string): ImportedPrices {
   const half = read.models.filter(lacksRequestFee).length;
   return {
     ...read,
-    models: read.models.filter((model) => !lacksRequestFee(model)).map(withSearchPrice),
+    models: read.models
+      .filter((model) => !lacksRequestFee(model))
+      .map(withSearchPrice)
+      .map((model) => ({ ...model, price: withoutBatchPrice(model.price) })),
     leftOut: half === 0 ? read.leftOut : { ...read.leftOut, "without a price per request": half },
   };
 }
@@ -48,7 +52,8 @@ function parseObject(text: string): JsonObject {
     const document: unknown = JSON.parse(text);
     if (isObject(document)) return document;
   } catch {
-    throw new UnknownPriceFile("it is not JSON");
+    const lines = text.trimEnd().split("\n").length;
+    throw new UnknownPriceFile(`it is not JSON, and may be cut off at its end in line ${lines}`);
   }
   throw new UnknownPriceFile("it is not a JSON object");
 }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
 import { factorParts, maxFactor } from "../../base/money/money.ts";
 import { vendorKinds, vendorOf } from "../../vendors/registry.ts";
-import { mapPrices } from "../dated-prices.ts";
+import { mapPrices, priceOn } from "../dated-prices.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
@@ -36,7 +36,7 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
   for (const [name, provider] of Object.entries(isObject(providers) ? providers : {})) {
     if (!isObject(provider)) continue;
     if (provider.models === undefined) {
-      for (const field of ["catalog", "cost_factor", "markup", "unpriced"] as const)
+      for (const field of ["catalog", "cost_factor", "markup", "batch", "unpriced"] as const)
         if (provider[field] !== undefined)
           problems.push({
             path: `providers.${name}.${field}`,
@@ -57,6 +57,8 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
       if (typeof factor === "number" && isInRange(factor) && !isFactor(factor))
         problems.push({ path: `${path}.${field}`, message: "must have four decimals at most" });
     }
+    if (provider.batch === "native" && !hasBatches(provider))
+      problems.push({ path: `${path}.batch`, message: 'cannot be "native": only kind "anthropic" can' });
     if (isRegional(provider) && provider.cost_factor === undefined)
       warnings.push(regionalPrices(name, provider));
     const isBudgetOnly = provider.unpriced === "budget-only";
@@ -104,7 +106,7 @@ interface Offer {
  * providers have selects the first of them; the others serve the model only under the qualified id.
  */
 function addOffer(
-  { name, provider: { cost_factor, markup }, model }: Offer,
+  { name, provider: { cost_factor, markup, batch }, model }: Offer,
   isQualified: boolean,
   added: Map<string, ModelConfig>,
   taken: ReadonlySet<string>,
@@ -113,11 +115,21 @@ function addOffer(
   if (isQualified && taken.has(alias)) return;
   const factored = (each: PriceConfig) => multiplied(multiplied(each, sound(cost_factor)), sound(markup));
   const price = model.price === undefined ? {} : { price: mapPrices(model.price, factored) };
-  const own = { ...model, provider: name, ...price };
+  const isBatchUsed = batch !== undefined && (batch !== "native" || isSoldInBatches(model));
+  const own = { ...model, provider: name, ...(isBatchUsed ? { batch } : {}), ...price };
   if (isQualified)
     added.set(alias, { ...own, id: alias, upstream_model: model.upstream_model ?? model.id, listed: false });
   else
     added.set(model.id, { ...own, ...(taken.has(alias) ? {} : { aliases: [alias], list_aliases: false }) });
+}
+
+function hasBatches({ kind }: ProviderConfig): boolean {
+  return vendorKinds.includes(kind) && vendorOf(kind).batches !== undefined;
+}
+
+/** Whether the provider's own batches have a price. Only generation runs in them. */
+function isSoldInBatches({ price, serves }: ModelConfig): boolean {
+  return serves === undefined && priceOn(price)?.tiers?.["batch"] !== undefined;
 }
 
 /** All names of the file's own models. */

@@ -1,5 +1,5 @@
 import { callPriceNames } from "../../base/usage/hosted-tools.ts";
-import { priceOn } from "../dated-prices.ts";
+import { priceOn, withoutBatchPrice } from "../dated-prices.ts";
 import type { ModelConfig, PriceConfig } from "../schema.ts";
 import { multiplied } from "./expand.ts";
 import { shippedCatalog } from "./shipped.ts";
@@ -34,7 +34,7 @@ export class KnownModels {
       const id = model.upstream_model ?? model.id;
       const price = priceOn(model.price);
       if (price === undefined || this.#byId.has(id)) continue;
-      const priced = { ...model, price };
+      const priced = { ...model, price: withoutBatchPrice(price) };
       this.#byId.set(id, priced);
       this.#byUndatedId.getOrInsertComputed(undated(id), () => []).push(priced);
     }

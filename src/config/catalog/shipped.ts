@@ -67,10 +67,10 @@ type CatalogOf = (name: string) => readonly ModelConfig[];
  * of one region costs 10% more: https://platform.claude.com/docs/en/about-claude/pricing
  */
 const clouds: Readonly<Record<string, (of: CatalogOf) => readonly ModelConfig[]>> = {
-  // Current models have inference profiles only, and Bedrock runs none of Anthropic's own tools.
+  // Current models have inference profiles only, and Bedrock runs none of Anthropic's own tools and tiers.
   bedrock: (catalogOf) => [
     ...catalogOf("anthropic").map((model) => ({
-      ...without(model, "web_search", "web_fetch", "tool_search"),
+      ...without(model, "web_search", "web_fetch", "tool_search", "tiers"),
       upstream_model: `global.anthropic.${model.id}`,
     })),
     ...claudeProfiles(),
@@ -95,11 +95,11 @@ function claudeName(id: string): string | null {
   return /claude-[a-z]+(?:-\d{1,2}(?!\d))+/.exec(id)?.[0] ?? null;
 }
 
-function without(model: ModelConfig, ...tools: readonly string[]): ModelConfig {
+function without(model: ModelConfig, ...names: readonly string[]): ModelConfig {
   if (model.price === undefined) return model;
   const price = mapPrices(model.price, (each) => {
-    const kept = Object.entries(each).filter(([name]) => !tools.includes(name));
-    // Tools that a provider runs are optional parts of a price.
+    const kept = Object.entries(each).filter(([name]) => !names.includes(name));
+    // Tools and tiers are optional parts of a price.
     return Object.fromEntries(kept);
   });
   return { ...model, price };

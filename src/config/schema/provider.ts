@@ -72,6 +72,12 @@ export const providerSchema = table({
     "The provider's price divided by the list price, such as 1.1 for a regional endpoint; at most four decimals.",
   ),
   markup: factor("Your margin: what is charged divided by what the provider bills; at most four decimals."),
+  batch: Type.Optional(
+    Type.Union([Type.Literal("gateway"), Type.Literal("native"), Type.Literal("off")], {
+      description:
+        "How lines of batches run on models of the catalog, as `batch` of a model. Default: gateway.",
+    }),
+  ),
   unpriced: choice(
     ["reject", "budget-only"],
     "Models that match `models` and have no known price: rejected, or for token-budget keys only.",

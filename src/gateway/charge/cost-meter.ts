@@ -30,7 +30,7 @@ import { outcomeRecordOf, usageRecordOf } from "../exchange/end-exchange.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
 import { runsBeside } from "./advisors.ts";
-import { type RequestedExtras, tierOfLine, usedExtras, withoutDropped } from "./extras.ts";
+import { hasPriceOfLines, type RequestedExtras, tierOfLine, usedExtras, withoutDropped } from "./extras.ts";
 import {
   atLeast,
   clampUsage,
@@ -138,8 +138,18 @@ export class CostMeter {
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
     const price = priceAt(deployment?.price ?? null, exchange.pricedAtMs);
-    const lineTier = deployment && tierOfLine(requestedExtras, deployment.model);
-    const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated, lineTier);
+    const line = deployment && {
+      tier: tierOfLine(requestedExtras, deployment.model),
+      hasPrice: hasPriceOfLines(deployment.model),
+    };
+    const used = usedExtras(
+      requestedExtras,
+      exchange.dropped,
+      price,
+      reported,
+      isTranslated,
+      line ?? undefined,
+    );
     this.#billedExtras = used;
     this.#extras = used && withoutDropped(used, exchange, requestedExtras, isTranslated);
   }

@@ -55,6 +55,7 @@ export interface OtherModel {
 }
 
 const noTiers: Tiers = {};
+const noLine = { tier: null, hasPrice: true };
 
 /** The service tier that a line of a batch goes up with on this model; null if it is sent as it is. */
 export function tierOfLine(
@@ -62,6 +63,17 @@ export function tierOfLine(
   { batchTier: tier }: Pick<ModelSettings, "batchTier">,
 ): string | null {
   return extras?.line?.isOpen === true ? tier : null;
+}
+
+/**
+ * Whether lines of batches are charged the model's price of batches. The catalog has what the provider charges for its own batches, so
+ * that price is only for lines that go there. An entry of the configuration has what the operator charges for any line.
+ */
+export function hasPriceOfLines({
+  priceSource,
+  batch,
+}: Pick<ModelSettings, "priceSource" | "batch">): boolean {
+  return priceSource !== "catalog" || batch === "native";
 }
 
 /**
@@ -74,11 +86,12 @@ export function usedExtras(
   price: Price | null,
   reported: ReportedExtras | null,
   isTranslated = false,
-  lineTier: string | null = null,
+  line: { readonly tier: string | null; readonly hasPrice: boolean } = noLine,
 ): ExtraUsage | null {
+  const { tier: lineTier } = line;
   const named = lineTier === null ? requested?.tiers : { ...requested?.tiers, service_tier: lineTier };
   const sent = named === undefined ? noTiers : without(dropped, named, requested?.serviceTierField);
-  const isOfBatch = requested !== null && isAtBatchPrice(requested, price);
+  const isOfBatch = line.hasPrice && requested !== null && isAtBatchPrice(requested, price);
   const tiers = isOfBatch ? [batchTier] : usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
   const calls = isTranslated ? believed : withMinimum(believed, requested?.least ?? noCalls);

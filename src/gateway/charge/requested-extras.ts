@@ -16,7 +16,7 @@ import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { ClientRequest } from "../request/client-request.ts";
 import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices, requestFee } from "./destination-prices.ts";
-import type { HeldRound, RequestedExtras } from "./extras.ts";
+import { type HeldRound, hasPriceOfLines, type RequestedExtras } from "./extras.ts";
 import { HeldCalls, holdTools, noUnpricedTools } from "./requested-tools.ts";
 
 /** Reasons for rejecting a field without a price. */
@@ -56,11 +56,12 @@ function extrasOfLine(
   const isOpen = !isMetered && named === undefined;
   const hasBatchPrice = typeof named !== "string" || model.batch === "native";
   const { most } = extras;
-  const tiers = most.tiers.length === 0 && hasBatchPrice ? lineTiers : most.tiers;
+  const ofLines = hasPriceOfLines(model) ? [batchTier, ...tiersOfLines] : tiersOfLines;
+  const tiers = most.tiers.length === 0 && hasBatchPrice ? ofLines : most.tiers;
   return { ...extras, most: { ...most, tiers }, line: { isOpen, hasBatchPrice } };
 }
 
-const lineTiers: readonly string[] = [batchTier, "flex"];
+const tiersOfLines: readonly string[] = ["flex"];
 
 function extrasOf(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const { asked, tools, speaks, mentions } = request;

@@ -170,7 +170,7 @@ describe("the price of a deployment", () => {
     for (const half of [{}, { input_cost_per_token: 1e-6 }, { output_cost_per_token: 1e-6 }]) {
       const { line, check } = priceOf(half, {}, "openai/gpt-5.6");
       expect(line).toStartWith(
-        "{ input = 5.0, output = 30.0, cached_input = 0.5, cache_write = 6.25, long_context = ",
+        "{ input = 4.0, output = 20.0, cached_input = 0.4, cache_write = 5.0, cache_write_24h = 10.0, long_context = ",
       );
       expect(check).toEqual([told]);
     }

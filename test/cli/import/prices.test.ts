@@ -194,7 +194,6 @@ test("prices of long contexts and of an hour in the cache come along, from both 
         output_cost_per_token_above_200k_tokens: 22.5e-6,
         cache_read_input_token_cost_above_200k_tokens: 6e-7,
         cache_creation_input_token_cost_above_200k_tokens: 7.5e-6,
-        input_cost_per_token_above_500k_tokens: 9e-6,
       },
     }),
   );
@@ -332,7 +331,7 @@ describe("an entry of LiteLLM's price file", () => {
     });
   });
 
-  test("has the prices above its lowest limit", () => {
+  test("has the prices above each of its limits", () => {
     const long = {
       input_cost_per_token_above_500k_tokens: 9e-6,
       input_cost_per_token_above_200k_tokens: 3e-6,
@@ -342,7 +341,10 @@ describe("an entry of LiteLLM's price file", () => {
     expect(only(long)?.price).toEqual({
       ...plainRates,
       cache_write_1h: 5,
-      long_context: { above: 200_000, input: 3, output: 4 },
+      long_context: [
+        { above: 200_000, input: 3, output: 4 },
+        { above: 500_000, input: 9, output: plainRates.output },
+      ],
     });
     expect(read({ ...costs, input_cost_per_token_above_200k_tokens: "x" }).models).toEqual([]);
     expect(
@@ -421,14 +423,18 @@ describe("an entry of models.dev", () => {
     expect(readPrices(JSON.stringify(dump)).leftOut).toEqual({ "without a price per token": 3 });
   });
 
-  test("has the prices above its lowest limit, whichever way they are written", () => {
+  test("has the prices above each of its limits, whichever way they are written", () => {
     const above = (size: unknown, usd: number) => ({ tier: { size }, input: usd, output: usd });
     const long = (more: object) => read({ cost: { ...cost, ...more } }).models[0]?.price.long_context;
     const at = (limit: number, usd: number) => ({ ...plainRates, above: limit, input: usd, output: usd });
-    expect(long({ tiers: [above(500, 5), above(100, 3), above(300, 4)] })).toEqual(at(100, 3));
+    expect(long({ tiers: [above(500, 5), above(100, 3), above(300, 4)] })).toEqual([
+      at(100, 3),
+      at(300, 4),
+      at(500, 5),
+    ]);
     expect(long({ context_over_200k: { input: 6, output: 6 } })).toEqual(at(200_000, 6));
     expect(long({ tiers: [above(500_000, 5)], context_over_200k: { input: 6, output: 6 } })).toEqual(
-      at(200_000, 6),
+      at(500_000, 5),
     );
     expect(long({ tiers: [above(100, 3)], context_over_200k: { input: 6, output: 6 } })).toEqual(at(100, 3));
     for (const broken of [
