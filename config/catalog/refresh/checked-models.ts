@@ -1,4 +1,4 @@
-import { priceText } from "../../../src/cli/import/toml.ts";
+import { tableText } from "../../../src/cli/import/toml.ts";
 import { priceOn } from "../../../src/config/dated-prices.ts";
 import type { ConfigFile, ModelConfig } from "../../../src/config/schema.ts";
 import { changeOf, isFreeOnly } from "./change.ts";
@@ -22,7 +22,7 @@ export function refreshedModels(text: string, listed: Listed, isTold: boolean, r
       report.left.push(`${name} (checked ${model.price_checked}): ${details.join(", ")}`);
       continue;
     } else report.change(name, row, details, factor);
-    written = withPrice(written, model, priceText(price), row);
+    written = withPrice(written, model, tableText("", { price }).trim(), row);
   }
   return written;
 }
@@ -33,7 +33,7 @@ function withPrice(text: string, { id }: ModelConfig, price: string, { day, sour
   const end = next === -1 ? text.length : next;
   const block = text
     .slice(at, end)
-    .replace(/^price = .*$/m, () => `price = ${price}`)
+    .replace(/^price = .*$/m, () => price)
     .replace(/^price_checked = .*$/m, () => `price_checked = "${day}"  # ${source}`);
   return text.slice(0, at) + block + text.slice(end);
 }

@@ -9,8 +9,7 @@ function tomlNumber(value: number): string {
   return text.endsWith(".") ? `${text}0` : text;
 }
 
-/** A price as an inline table of TOML. */
-export function priceText(price: object): string {
+function priceText(price: object): string {
   if (Array.isArray(price)) return `[${price.map(priceText).join(", ")}]`;
   const parts = Object.entries(price).map(([name, value]) => {
     const key = /^[\w-]+$/.test(name) ? name : tomlString(name);

@@ -30,7 +30,7 @@ import { outcomeRecordOf, usageRecordOf } from "../exchange/end-exchange.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
 import { runsBeside } from "./advisors.ts";
-import { hasPriceOfLines, type RequestedExtras, tierOfLine, usedExtras, withoutDropped } from "./extras.ts";
+import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
 import {
   atLeast,
   clampUsage,
@@ -138,18 +138,8 @@ export class CostMeter {
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
     const price = priceAt(deployment?.price ?? null, exchange.pricedAtMs);
-    const line = deployment && {
-      tier: tierOfLine(requestedExtras, deployment.model),
-      hasPrice: hasPriceOfLines(deployment.model),
-    };
-    const used = usedExtras(
-      requestedExtras,
-      exchange.dropped,
-      price,
-      reported,
-      isTranslated,
-      line ?? undefined,
-    );
+    const model = deployment?.model;
+    const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated, model);
     this.#billedExtras = used;
     this.#extras = used && withoutDropped(used, exchange, requestedExtras, isTranslated);
   }

@@ -55,7 +55,6 @@ export interface OtherModel {
 }
 
 const noTiers: Tiers = {};
-const noLine = { tier: null, hasPrice: true };
 
 /** The service tier that a line of a batch goes up with on this model; null if it is sent as it is. */
 export function tierOfLine(
@@ -86,12 +85,13 @@ export function usedExtras(
   price: Price | null,
   reported: ReportedExtras | null,
   isTranslated = false,
-  line: { readonly tier: string | null; readonly hasPrice: boolean } = noLine,
+  model: Pick<ModelSettings, "batchTier" | "priceSource" | "batch"> | null = null,
 ): ExtraUsage | null {
-  const { tier: lineTier } = line;
+  const lineTier = model && tierOfLine(requested, model);
   const named = lineTier === null ? requested?.tiers : { ...requested?.tiers, service_tier: lineTier };
   const sent = named === undefined ? noTiers : without(dropped, named, requested?.serviceTierField);
-  const isOfBatch = line.hasPrice && requested !== null && isAtBatchPrice(requested, price);
+  const isOfBatch =
+    (model === null || hasPriceOfLines(model)) && requested !== null && isAtBatchPrice(requested, price);
   const tiers = isOfBatch ? [batchTier] : usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
   const calls = isTranslated ? believed : withMinimum(believed, requested?.least ?? noCalls);

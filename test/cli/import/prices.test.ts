@@ -332,6 +332,7 @@ describe("an entry of LiteLLM's price file", () => {
   });
 
   test("has the prices above each of its limits", () => {
+    const at = (k: number, input: number, output: number) => ({ above: k * 1000, input, output });
     const long = {
       input_cost_per_token_above_500k_tokens: 9e-6,
       input_cost_per_token_above_200k_tokens: 3e-6,
@@ -341,15 +342,11 @@ describe("an entry of LiteLLM's price file", () => {
     expect(only(long)?.price).toEqual({
       ...plainRates,
       cache_write_1h: 5,
-      long_context: [
-        { above: 200_000, input: 3, output: 4 },
-        { above: 500_000, input: 9, output: plainRates.output },
-      ],
+      long_context: [at(200, 3, 4), at(500, 9, 2)],
     });
     expect(read({ ...costs, input_cost_per_token_above_200k_tokens: "x" }).models).toEqual([]);
-    expect(
-      only({ my_input_cost_per_token_above_200k_tokens: 1, output_cost_per_token_above_200k: 1 })?.price,
-    ).toEqual(plainRates);
+    const foreign = { my_input_cost_per_token_above_200k_tokens: 1, output_cost_per_token_above_200k: 1 };
+    expect(only(foreign)?.price).toEqual(plainRates);
   });
 });
 
@@ -437,14 +434,8 @@ describe("an entry of models.dev", () => {
       at(500_000, 5),
     );
     expect(long({ tiers: [above(100, 3)], context_over_200k: { input: 6, output: 6 } })).toEqual(at(100, 3));
-    for (const broken of [
-      above("x", 3),
-      { tier: 5, input: 1, output: 1 },
-      { tier: { size: 9 }, input: 1 },
-      7,
-    ]) {
-      expect(long({ tiers: [broken] })).toBeUndefined();
-    }
+    const broken = [above("x", 3), { tier: 5, input: 1, output: 1 }, { tier: { size: 9 }, input: 1 }, 7];
+    for (const each of broken) expect(long({ tiers: [each] })).toBeUndefined();
     expect(long({ tiers: 5, context_over_200k: { input: 6 } })).toBeUndefined();
   });
 });
