@@ -4,6 +4,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
 import { stateOf } from "../../gateway/batches/batch-object.ts";
 import type { AccountGauges, Gauges } from "../../observe/metrics-gauges.ts";
+import type { AccountRecord } from "../../store/store.ts";
 import { viewAccounts } from "../accounts/account-view.ts";
 import type { UnmountedDeps } from "../deps.ts";
 
@@ -80,6 +81,37 @@ function alertCounts(alerts: readonly Alert[], providers: readonly string[]) {
 /** Each account is at least one time series, permanently. Larger installations use reports instead. */
 const maxAccounts = 100;
 const timeoutMs = 2_000;
+const listedWithinMs = 200;
+
+/** The shown accounts, as last listed. A report keeps the list waiting, but not their balances and caps. */
+class ShownAccounts {
+  #listed: readonly AccountRecord[] | null = null;
+  #listing: Promise<void> | null = null;
+
+  async list(store: MetricsSource["store"]): Promise<readonly AccountRecord[]> {
+    this.#listing ??= this.#update(store);
+    await Promise.race([this.#listing, Bun.sleep(this.#listed === null ? timeoutMs : listedWithinMs)]);
+    return this.#listed ?? [];
+  }
+
+  async #update(store: MetricsSource["store"]): Promise<void> {
+    try {
+      this.#listed = await store.listAccounts({ limit: maxAccounts });
+    } catch {
+      // The next scrape lists them again.
+    } finally {
+      this.#listing = null;
+    }
+  }
+}
+
+const shownAccounts = new WeakMap<MetricsSource["store"], ShownAccounts>();
+
+function listShown(store: MetricsSource["store"]): Promise<readonly AccountRecord[]> {
+  const shown = shownAccounts.get(store) ?? new ShownAccounts();
+  shownAccounts.set(store, shown);
+  return shown.list(store);
+}
 
 /**
  * Gauges of the oldest shared accounts. Empty while the store does not respond: the other metrics report that, and must
@@ -121,7 +153,7 @@ async function readBatches({
 }
 
 async function readGauges(deps: MetricsSource): Promise<AccountGauges[]> {
-  const accounts = await deps.store.listAccounts({ limit: maxAccounts });
+  const accounts = await listShown(deps.store);
   // Those with thousands of keys would keep everybody waiting at every scrape: 5,000 with a cap took 57 ms.
   return (await viewAccounts(deps, accounts, false)).map(({ id, label, credit, budget, caps }) => ({
     account: id,

@@ -5,7 +5,7 @@ import type { AccountView } from "../../../src/admin/accounts/schema.ts";
 import type { CapDetailView } from "../../../src/admin/caps/schema.ts";
 import type { IssuedKeyView } from "../../../src/admin/key-terms/schema.ts";
 import { settleItem } from "../../store/fixtures.ts";
-import { type AdminServer, startAdmin } from "./fixtures.ts";
+import { type AdminServer, startAdmin, token } from "./fixtures.ts";
 
 /** A report waits ten seconds for the lock of reports.db and fails, so these last longer than any test. */
 const waitingReports = 30;
@@ -17,6 +17,10 @@ let reports: Promise<unknown>;
 beforeAll(async () => {
   admin = await startAdmin();
   const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 9, label: "reported" });
+  const cap = { limit: 20, period: "week" };
+  await admin.post<AccountView>("/accounts", { mode: "credit", label: "shared", credit: 2, caps: [cap] });
+  // A scrape from before the report.
+  expect(await scraped()).toContain(2);
   await admin.store.reports.keyLastDays([id]);
   await admin.store.commit([settleItem(id, 5, { atMs: admin.clock.wallMs() })]);
   locked = new Database(join(admin.dir, "reports.db"));
@@ -35,6 +39,14 @@ const refused = async (path: string) => {
   const { status } = await admin.call(path, { method: "POST", body: "{}" });
   return status;
 };
+
+/** Balance, cap and what is used of it, of the shared account. */
+async function scraped(): Promise<readonly number[]> {
+  const headers = { authorization: `Bearer ${token}` };
+  const metrics = await (await fetch(`${admin.url}/metrics`, { headers })).text();
+  const lines = metrics.split("\n").filter((line) => /^sluice_account_.*label="shared"/.test(line));
+  return lines.map((line) => Number(line.split(" ").at(-1)));
+}
 
 test("keys are created, named by a label or a part of their id, and changed while a report runs", async () => {
   const { id, prefix } = await admin.post<IssuedKeyView>("/keys", {
@@ -88,6 +100,11 @@ test("caps, tokens, sign-ins, prices and acknowledgements change while a report 
   await admin.post("/config/reload");
   const { id: key } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1, label: "page" });
   await admin.post("/playground/keys", { key });
+});
+
+test("metrics keep the balances and caps of accounts while a report runs, as they are now", async () => {
+  await admin.post("/accounts/shared/topup", { amount: 5 });
+  expect(await scraped()).toEqual([7, 20, 0]);
 });
 
 test("no report has ended meanwhile", async () => {
