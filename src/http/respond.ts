@@ -133,8 +133,9 @@ function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boo
   const { errors: format } = exchange.call.route;
   const named = namedAsSent(error, exchange.sentPaths);
   const rendered = renderError(format, named, exchange.id);
-  const isAgents = exchange.isSignIn && error.code === "limit_reached";
-  const { status, headers, body } = (isAgents && format.asSpendLimit?.(rendered, error)) || rendered;
+  const { isSignIn, call } = exchange;
+  const caller = { isSignIn, originator: call.request.headers.get("originator") };
+  const { status, headers, body } = format.forAgent?.(rendered, error, caller) ?? rendered;
   if (exchange.taken.content !== null && !hasDisconnected) recordContentError(exchange, body);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

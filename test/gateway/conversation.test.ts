@@ -7,11 +7,13 @@ describe("a client's name for its conversation", () => {
   /** The first that is there counts. */
   const names: readonly [string, Readonly<Record<string, string>>, JsonObject][] = [
     ["Claude Code's header", { "x-claude-code-session-id": "a" }, {}],
-    ["Codex's session", { session_id: "b" }, {}],
-    ["Codex's conversation", { conversation_id: "c" }, {}],
-    ["the usual header", { "x-session-id": "d" }, {}],
-    ["the key of the cache", {}, { prompt_cache_key: "e" }],
-    ["the user's id", {}, { metadata: { user_id: "f" } }],
+    ["Codex's session", { "session-id": "b" }, {}],
+    ["Codex's thread", { "thread-id": "c" }, {}],
+    ["the session of an older Codex", { session_id: "d" }, {}],
+    ["the conversation of an older Codex", { conversation_id: "e" }, {}],
+    ["the usual header", { "x-session-id": "f" }, {}],
+    ["the key of the cache", {}, { prompt_cache_key: "g" }],
+    ["the user's id", {}, { metadata: { user_id: "h" } }],
   ];
 
   for (const [index, [what]] of names.entries()) {
@@ -19,7 +21,7 @@ describe("a client's name for its conversation", () => {
       const rest = names.slice(index);
       const headers = new Headers(Object.assign({}, ...rest.map(([, each]) => each)));
       const body = Object.assign({}, ...rest.map(([, , each]) => each));
-      expect(sessionOf(headers, body)).toBe("abcdef".charAt(index));
+      expect(sessionOf(headers, body)).toBe("abcdefgh".charAt(index));
     });
   }
 

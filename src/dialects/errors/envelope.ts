@@ -18,8 +18,16 @@ export interface ErrorFormat {
   body(error: GatewayError, requestId: string): JsonObject;
   /** Wording by which clients know that they have to send the conversation without its reasoning. Absent if they go by the code. */
   readonly invalidSignature?: string;
-  /** The form in which the vendor's coding agent shows a used-up limit. Absent if it shows the message as it is. */
-  asSpendLimit?(rendered: RenderedError, error: GatewayError): RenderedError;
+  /** The form that the vendor's coding agent needs, if the caller is one. Absent if none needs another form. */
+  forAgent?(rendered: RenderedError, error: GatewayError, caller: AgentCaller): RenderedError;
+}
+
+/** By what a coding agent is recognized. */
+export interface AgentCaller {
+  /** It was called with the token of a sign-in. */
+  readonly isSignIn: boolean;
+  /** The name that Codex sends. */
+  readonly originator: string | null;
 }
 
 export interface RenderedError {

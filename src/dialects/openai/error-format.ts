@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { errorKinds } from "../../base/errors.ts";
 import { detailsOf, type ErrorFormat } from "../errors/envelope.ts";
 import { openAiLimits } from "../errors/rate-limits.ts";
+import { forCodex } from "./codex-errors.ts";
 
 /** Interface 7.1. The envelope allows extra fields. */
 const schema = Type.Object({
@@ -34,4 +35,5 @@ export const openAiErrors: ErrorFormat = {
       request_id: requestId,
     },
   }),
+  forAgent: forCodex,
 };

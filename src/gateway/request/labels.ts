@@ -105,8 +105,15 @@ function malformed(): Error {
   );
 }
 
-/** Claude Code's, Codex's, and what others send. */
-const sessionHeaders = ["x-claude-code-session-id", "session_id", "conversation_id", "x-session-id"];
+/** Headers of Claude Code, of Codex and its older versions, and of others. */
+const sessionHeaders = [
+  "x-claude-code-session-id",
+  "session-id",
+  "thread-id",
+  "session_id",
+  "conversation_id",
+  "x-session-id",
+];
 
 /** The client's own name for the conversation that a request belongs to; null if it has none. */
 export function sessionOf(

@@ -35,7 +35,8 @@ export const anthropicErrors: ErrorFormat = {
     request_id: requestId,
   }),
   invalidSignature: "Invalid `signature` in `thinking` block",
-  asSpendLimit,
+  forAgent: (rendered, error, { isSignIn }) =>
+    isSignIn && error.code === "limit_reached" ? asSpendLimit(rendered, error) : rendered,
 };
 
 const errorTypes: Readonly<Record<ErrorStatus, string>> = {
@@ -72,7 +73,7 @@ const periods: Readonly<Record<string, string>> = { day: "daily", week: "weekly"
  * A used-up limit in the form that Claude Code shows as it is. Without these headers it says "Server is temporarily
  * limiting requests (not your usage limit)" before our message. `representative-claim` and `overage-status` must be absent.
  */
-export function asSpendLimit(rendered: RenderedError, error: GatewayError): RenderedError {
+function asSpendLimit(rendered: RenderedError, error: GatewayError): RenderedError {
   const details = error.vendor?.details ?? {};
   const resetMs = Date.parse(String(details["resets_at"]));
   const period = periods[String(details["period"])];
