@@ -1,7 +1,8 @@
+import type { Clock } from "../../base/clock.ts";
 import { rejectMoved } from "../moved.ts";
 import type { PostgresStoreSettings } from "../settings.ts";
 import { type Store, StoreError } from "../store.ts";
-import { cleanStoredLabels } from "../tables/clean-labels.ts";
+import { cleanStoredLabels, selectCleaned } from "../tables/clean-labels.ts";
 import { presentMs } from "../tables/clock-return.ts";
 import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
@@ -35,9 +36,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
       await performed(rejectMoved(client.address.name), client.query);
     });
     if (role === "operator") return postgresStore({ client, clock, maintenance: null });
-    await new Database(client, deadlineMs).changeTogether(function* () {
-      yield* cleanStoredLabels(postgresStatements, yield* presentMs(postgresStatements, clock.wallMs()));
-    });
+    await cleanOnce(new Database(client, deadlineMs), clock);
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();
     return postgresStore({ client, clock, maintenance });
@@ -45,6 +44,13 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
     await client.close();
     throw error;
   }
+}
+
+async function cleanOnce({ read, changeTogether }: Database, clock: Clock): Promise<void> {
+  if ((await read(selectCleaned, [])).length > 0) return;
+  await changeTogether(function* () {
+    yield* cleanStoredLabels(postgresStatements, yield* presentMs(postgresStatements, clock.wallMs()));
+  });
 }
 
 async function rejectUnusable(client: PostgresClient): Promise<void> {

@@ -8,6 +8,8 @@ import { allValueCaps, allValueTotals, recountValues } from "./value-cap-table.t
 
 /** The row of `cleaned_labels` that says that this was done. */
 const done = "";
+/** A row if it was done. */
+export const selectCleaned = `SELECT 1 FROM cleaned_labels WHERE label = '${done}'`;
 
 /**
  * Cleans owners, end users and tags once that were stored before they were cleaned on arrival. Caps count again what
@@ -15,7 +17,7 @@ const done = "";
  * counted as.
  */
 export function* cleanStoredLabels(own: OwnStatements, nowMs: number): Work<void> {
-  if ((yield* query("SELECT 1 FROM cleaned_labels WHERE label = $1", [done])).length > 0) return;
+  if ((yield* query(selectCleaned)).length > 0) return;
   yield* lockRevision();
   yield* own.lockMoney();
   yield* query("INSERT INTO cleaned_labels (label, cleaned) VALUES ($1, $1) ON CONFLICT DO NOTHING", [done]);
