@@ -19,6 +19,7 @@ const leaving: StoreProblem = {
 /** Whether new requests can be accepted, judged by the database's latest replies. */
 export class NodeHealth {
   readonly #maxSilentMs: number;
+  /** Each with its newest error: the break of a connection comes first, and then why no other is opened. */
   readonly #failing = new Map<Source, { readonly sinceMs: number; readonly error: unknown }>();
   /** How long the database has been silent, counting only time in which this process could have received a reply. */
   #silentMs = 0;
@@ -39,8 +40,11 @@ export class NodeHealth {
 
   attempted(source: Source, failure: unknown | null): void {
     if (failure === null) this.#failing.delete(source);
-    else if (!this.#failing.has(source))
-      this.#failing.set(source, { sinceMs: performance.now(), error: failure });
+    else
+      this.#failing.set(source, {
+        sinceMs: this.#failing.get(source)?.sinceMs ?? performance.now(),
+        error: failure,
+      });
   }
 
   /** A heartbeat succeeded. A failing lane keeps retrying until it succeeds itself. */
@@ -59,13 +63,27 @@ export class NodeHealth {
     if (this.state === "leaving") return leaving;
     if (this.state === "joining") return joining;
     const nowMs = performance.now();
-    for (const { sinceMs, error } of this.#failing.values())
-      if (nowMs - sinceMs > timeoutMs) return problemOf(error);
+    const failing = [...this.#failing.values()].filter(({ sinceMs }) => nowMs - sinceMs > timeoutMs);
+    // A lane whose connection broke says less than one that the database has answered.
+    const [lasting] = [...failing.filter(({ error }) => namedProblem(error) !== null), ...failing];
+    if (lasting !== undefined) return problemOf(lasting.error);
     return this.#silentMs > this.#maxSilentMs ? problemOf(null) : null;
   }
 }
 
 function problemOf(error: unknown): StoreProblem {
+  return (
+    namedProblem(error) ?? {
+      reason: "The database cannot be reached.",
+      advice:
+        `Charges wait, and new requests are rejected, until the database responds. ` +
+        `${error instanceof Error ? error.message : "It does not respond."}`,
+    }
+  );
+}
+
+/** Null unless the database's own reply says what is wrong. */
+function namedProblem(error: unknown): StoreProblem | null {
   const state = sqlStateOf(error);
   if (state === "53100") {
     return {
@@ -89,10 +107,5 @@ function problemOf(error: unknown): StoreProblem {
         `connection, any other with a restart. Charges wait until then. ${error instanceof Error ? error.message : ""}`,
     };
   }
-  return {
-    reason: "The database cannot be reached.",
-    advice:
-      `Charges wait, and new requests are rejected, until the database responds. ` +
-      `${error instanceof Error ? error.message : "It does not respond."}`,
-  };
+  return null;
 }

@@ -36,6 +36,17 @@ describe("a node's health", () => {
     expect(health.problem?.reason).toContain("shutting down");
   });
 
+  test("names a rejected password, although each lane's connection broke first", async () => {
+    const failed = (errno: string) =>
+      new SQL.PostgresError("no", { code: "ERR_POSTGRES_SERVER_ERROR", errno });
+    const health = new NodeHealth(60_000);
+    health.joined();
+    for (const source of ["beat", "money", "claims"] as const) health.attempted(source, failed("57P01"));
+    health.attempted("claims", failed("28P01"));
+    await waitFor(() => health.problem !== null, "the problem to last");
+    expect(health.problem?.reason).toContain("authentication failed");
+  });
+
   test("takes a pause of this process for no silence of the database, and signs of life that are missing for one", () => {
     const health = new NodeHealth(25);
     health.joined();
