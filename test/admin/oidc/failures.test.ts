@@ -54,6 +54,13 @@ const failures: readonly [string, Script, number, string, string][] = [
     "invalid_client",
   ],
   [
+    "a wrong client secret, by a provider that sends a challenge",
+    { tokenError: { status: 401, error: "invalid_client", challenge: 'Basic realm="issuer"' } },
+    503,
+    "The identity provider rejects this gateway's credentials (WWW-Authenticate).",
+    "WWW-Authenticate",
+  ],
+  [
     "a client that may not use codes",
     { tokenError: { status: 400, error: "unauthorized_client" } },
     503,
@@ -115,6 +122,9 @@ test("a wrong realm, another issuer and a provider that is away are told apart, 
     await sluice.told(`sign-in failed: The identity provider ${text}`);
     const checked = await sluice.cli("config", "check");
     expect(checked.stdout + checked.stderr).toContain(text);
+    const requested = `GET ${url}/.well-known/openid-configuration failed`;
+    expect(checked.stdout + checked.stderr).toContain(requested);
+    await sluice.told(requested);
   }
   await sluice.reload(config(issuer.url));
   const checked = await sluice.cli("config", "check");

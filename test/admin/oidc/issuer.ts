@@ -9,7 +9,7 @@ export interface Script {
   /** Instead of a code. */
   refuses?: string;
   /** What the token endpoint answers instead of tokens. */
-  tokenError?: { readonly status: number; readonly error: string };
+  tokenError?: { readonly status: number; readonly error: string; readonly challenge?: string };
 }
 
 export const clientId = "sluice";
@@ -61,7 +61,9 @@ export async function startIssuer(metadata: (url: string) => object = () => ({})
       "/token": async (request) => {
         const { tokenError } = script;
         if (tokenError !== undefined) {
-          return Response.json({ error: tokenError.error }, { status: tokenError.status });
+          const { challenge, status, error } = tokenError;
+          const headers = challenge === undefined ? {} : { "www-authenticate": challenge };
+          return Response.json({ error }, { status, headers });
         }
         const code = new URLSearchParams(await request.text()).get("code") ?? "";
         const nonce = nonces.get(code);

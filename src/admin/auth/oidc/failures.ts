@@ -14,9 +14,11 @@ export class SignInRejected extends Error {
 
 const askOperator = "Ask the operator of this gateway to check";
 
-/** Why the provider's configuration could not be read. */
-export function discoveryFailure(error: unknown): SignInRejected {
-  const { code, status } = factsOf(error);
+/** Why the provider's configuration could not be read. The operator learns from the cause which address was requested. */
+export function discoveryFailure(reason: unknown, issuer: string): SignInRejected {
+  const { code, status } = factsOf(reason);
+  const address = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const error = new Error(`GET ${address} failed`, { cause: reason });
   if (code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED") {
     const message = `The identity provider reports a different issuer than \`admin.oidc.issuer\`. ${askOperator} its spelling.`;
     return new SignInRejected(503, message, error);
@@ -39,8 +41,9 @@ export function callbackFailure(error: unknown): SignInRejected {
         : `The identity provider rejected this sign-in (${oauthError}). ${askOperator} the client's settings there.`;
     return new SignInRejected(401, message, error);
   }
-  if (oauthError === "invalid_client" || oauthError === "unauthorized_client") {
-    const message = `The identity provider rejects this gateway's credentials (${oauthError}). ${askOperator} \`admin.oidc.client_id\` and \`client_secret\`.`;
+  const rejection = credentialsRejection(code, oauthError);
+  if (rejection !== null) {
+    const message = `The identity provider rejects this gateway's credentials (${rejection}). ${askOperator} \`admin.oidc.client_id\` and \`client_secret\`.`;
     return new SignInRejected(503, message, error);
   }
   if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") {
@@ -48,6 +51,13 @@ export function callbackFailure(error: unknown): SignInRejected {
     return new SignInRejected(401, message, error);
   }
   return new SignInRejected(401, "The identity provider sent an invalid response. Sign in again.", error);
+}
+
+/** How the provider said that the client's id or secret is wrong; null if it did not. */
+function credentialsRejection(code: string | null, oauthError: string | null): string | null {
+  if (oauthError === "invalid_client" || oauthError === "unauthorized_client") return oauthError;
+  // Only the client's own credentials are challenged where a code is exchanged. The response's body is not read then.
+  return code === "OAUTH_WWW_AUTHENTICATE_CHALLENGE" ? "WWW-Authenticate" : null;
 }
 
 interface FailureFacts {

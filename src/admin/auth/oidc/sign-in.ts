@@ -171,7 +171,7 @@ export class OidcSignIn {
       this.#known = known;
       return known;
     } catch (error) {
-      throw discoveryFailure(error);
+      throw discoveryFailure(error, settings.issuer);
     }
   }
 }
