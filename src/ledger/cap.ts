@@ -38,6 +38,7 @@ export interface CapGroup {
 
 export interface CountedValue {
   readonly value: string;
+  readonly label: string;
   readonly group: CapGroup;
 }
 
@@ -170,7 +171,7 @@ export class Cap {
     const used = isCurrent ? this.#used : usedIn(this.#later, startMs);
     return {
       bound: this.bound,
-      ...(this.counted && { value: this.counted.value || null }),
+      ...(this.counted && { value: this.counted.value || null, label: this.counted.label }),
       ...(this.counted?.group.stepDown && { stepDown: this.counted.group.stepDown }),
       ...(this.#isWithoutPlace() && { maxValues: this.counted?.group.maxValues ?? 0 }),
       period,

@@ -2,6 +2,7 @@ import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { BoundState, DeniedBy } from "../base/money/bound.ts";
 import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money/money.ts";
+import { tagPrefix } from "../base/requests/labels.ts";
 import { billedUnit, plural } from "../base/text/plural.ts";
 import type { DeniedVerdict } from "../store/node.ts";
 import type { KeyMode, KeyRecord } from "../store/store.ts";
@@ -131,11 +132,12 @@ const owners: Readonly<Partial<Record<BoundState["bound"], string>>> = {
   account_cap: "this account",
   owner_cap: "this key's owner",
   user_cap: "this end user",
-  tag_cap: "this tag",
 };
 
-function whose({ bound, value }: BoundState): string {
-  return value === null ? "requests without a label" : (owners[bound] ?? "this key");
+function whose({ bound, value, label = "" }: BoundState): string {
+  if (value === null) return "requests without a label";
+  if (bound === "tag_cap") return `the tag ${label.replace(tagPrefix, "")}=${value}`;
+  return owners[bound] ?? "this key";
 }
 
 const countedNouns: Readonly<Partial<Record<BoundState["bound"], string>>> = {

@@ -124,7 +124,8 @@ class ValueCap implements CapGroup {
   }
 
   #created(value: string, totals: Omit<CapTotals, "no">, held: number): Cap {
-    const counter = new Cap(this.#record, boundOf(this.#record.label), totals, held, { value, group: this });
+    const { label } = this.#record;
+    const counter = new Cap(this.#record, boundOf(label), totals, held, { value, label, group: this });
     const raise = this.#raises.get(value);
     if (raise !== undefined) counter.raise = raise;
     return counter;

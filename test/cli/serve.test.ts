@@ -127,7 +127,8 @@ describe("starting", () => {
     const where = newWhere();
     const { code, stdout, stderr } = await run(["serve", "--port", port], where);
     expect(code).toBe(1);
-    expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
+    expect(stderr).toContain(`port ${port} is in use on 127.0.0.1`);
+    expect(stderr).toContain("; choose another with --port");
     expect(stdout).toBe("");
     expect((await start(where)).output()).toContain("First run: created two keys");
   });

@@ -130,6 +130,14 @@ describe.each(accountsKinds)("caps by value, %s", (_, open) => {
     expect((await audit(opened.store)).differences).toEqual([]);
   });
 
+  test("a refusal by a tag's cap says which tag", async () => {
+    const { opened, keys } = await bench(1, 1);
+    await using _ = opened;
+    await addCap(opened, { label: "tag:project", value: "atlas", limit: 5 });
+    const denied = refusal(await hold(opened, keys[0], 10, { "tag:project": "atlas" }));
+    expect(denied.message).toContain("of the tag project=atlas's ");
+  });
+
   test("every owner has a limit of their own, over all keys and accounts", async () => {
     const { opened, keys } = await bench(2, 2);
     await using _ = opened;

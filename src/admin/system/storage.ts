@@ -49,7 +49,7 @@ function contentDocument(
 
 function retentionDocument(
   retention: Settings["retention"],
-  { resultDays, bytesPerKey }: Settings["batches"],
+  { resultDays, bytesPerKeyBytes }: Settings["batches"],
 ): StorageView["retention"] {
   return {
     request_days: retention.requestDays,
@@ -57,6 +57,6 @@ function retentionDocument(
     response_hours: retention.responseHours,
     response_bytes_per_key: retention.responseBytesPerKey,
     result_days: resultDays,
-    file_bytes_per_key: bytesPerKey,
+    file_bytes_per_key: bytesPerKeyBytes,
   };
 }

@@ -32,6 +32,8 @@ export interface BoundState {
   readonly models: string | null;
   /** The value that a cap by value counts; null where requests have none. */
   readonly value?: string | null;
+  /** The label that the cap counts: `owner`, `user` or `tag:NAME`. */
+  readonly label?: string;
   /** Maximum number of values that the cap counts, if it was reached. */
   readonly maxValues?: number;
   /** Absent if requests are rejected. */

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { portHolder } from "./port-holder.ts";
 import { systemCode } from "./system-code.ts";
 
 /** An address to listen on, and the operator's names for it. */
@@ -60,13 +61,18 @@ function explained(error: unknown, { host, port, hostSetting, portSetting }: Lis
   switch (code) {
     case "EADDRINUSE":
       return new CannotListen(
-        `port ${port} is in use on ${host}; choose another with ${portSetting}, or 0 for any free one`,
+        `port ${port} is in use on ${host}${byWhom(port)}; choose another with ${portSetting}, or 0 for any free one`,
       );
     case "EACCES":
       return new CannotListen(`port ${port} needs root; choose one above 1023 with ${portSetting}`);
     default:
       return error;
   }
+}
+
+function byWhom(port: number): string {
+  const holder = portHolder(port);
+  return holder === null ? "" : ` by ${holder}`;
 }
 
 /** Whether any port can be opened there. */

@@ -27,10 +27,10 @@ export const nodesCommand = list<NodeView>({
   },
   nothing: "No gateway has joined.",
   rows(all, { client }) {
-    if (!("data_folder" in client.place)) return all;
-    throw new CommandError(
-      "this data folder uses SQLite, which has a single gateway; nodes need PostgreSQL (--store)",
-    );
+    // A running gateway is on its own list, unless its store has none.
+    const isAlone = "data_folder" in client.place || ("gateway" in client.place && all.length === 0);
+    if (!isAlone) return all;
+    throw new CommandError(`${client.name} uses SQLite, which has a single gateway; nodes need PostgreSQL`);
   },
 });
 

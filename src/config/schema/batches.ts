@@ -1,4 +1,5 @@
 import { choice, section, time, whole } from "./parts.ts";
+import { byteSize } from "./size.ts";
 
 function batchLimit<const Default extends number>(byDefault: Default, description: string) {
   return whole(description, { minimum: 1, maximum: 100_000, default: byDefault });
@@ -29,16 +30,13 @@ export const batchesSchema = section({
     minimum: 1,
     maximum: 3600,
   }),
-  max_input: whole("The largest input of a batch, in bytes.", {
-    minimum: 1024,
-    maximum: 256 * 1024 * 1024,
-    default: 100 * 1024 * 1024,
-  }),
+  max_input: byteSize("The largest input of a batch.", 100 * 1024 * 1024, 1024, 256 * 1024 * 1024),
   max_lines: batchLimit(50_000, "Maximum requests in a batch."),
   max_open_per_key: batchLimit(32, "Unfinished batches that a key can have; more get 429."),
-  bytes_per_key: whole(
-    "Maximum bytes of files, unfinished uploads, batches and results per key. Each counts 1 KB at least. Paid results are never evicted.",
-    { minimum: 0, default: 1024 * 1024 * 1024 },
+  bytes_per_key: byteSize(
+    "Maximum size of files, unfinished uploads, batches and results per key. Each counts 1 KB at least. Paid results are never evicted.",
+    1024 * 1024 * 1024,
+    0,
   ),
   files_per_key: batchLimit(10_000, "Files that a key can have, and as many batches."),
   share: choice(

@@ -53,7 +53,7 @@ export async function beginBatch(call: AdmittedCall, wanted: WantedBatch): Promi
   const { gateway, exchange, keyId } = call;
   const { store } = gateway.batches;
   const { batches: settings } = call.configured.settings;
-  const { bytesPerKey, filesPerKey, maxOpenPerKey } = settings;
+  const { bytesPerKeyBytes: bytesPerKey, filesPerKey, maxOpenPerKey } = settings;
   const quota = { bytesPerKey, filesPerKey };
   const { encryptionKey: key } = call.configured.settings.responses;
   const createdAtMs = Math.floor(exchange.atMs);
@@ -139,7 +139,7 @@ async function scan(
   const { store } = gateway.batches;
   const { batches: settings, responses } = call.configured.settings;
   const { encryptionKey: key } = responses;
-  const { bytesPerKey, filesPerKey } = settings;
+  const { bytesPerKeyBytes: bytesPerKey, filesPerKey } = settings;
   const quota = { bytesPerKey, filesPerKey };
   const estimate = new BatchEstimate(call, endpoint, request);
   const found: NewLine[] = [];

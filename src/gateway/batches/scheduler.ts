@@ -171,7 +171,8 @@ export class BatchScheduler {
     for (const keyId of this.#servedAt.keys()) if (!keyIds.has(keyId)) this.#servedAt.delete(keyId);
     const full = new Set<string>();
     for (const keyId of keyIds) {
-      if ((await store.uploads.bytesOf(keyId)) >= configured.settings.batches.bytesPerKey) full.add(keyId);
+      if ((await store.uploads.bytesOf(keyId)) >= configured.settings.batches.bytesPerKeyBytes)
+        full.add(keyId);
     }
     this.#full = full;
   }

@@ -114,7 +114,7 @@ async function storeAdmitted(
   receive: (writer: InputWriter) => Promise<ReceivedInput>,
 ): Promise<StoredInput> {
   const { exchange, keyId, configured } = call;
-  const { bytesPerKey, filesPerKey, maxInput } = configured.settings.batches;
+  const { bytesPerKeyBytes: bytesPerKey, filesPerKey, maxInputBytes: maxInput } = configured.settings.batches;
   const quota = { bytesPerKey, filesPerKey };
   const limits = {
     maxBytes: maxInput,

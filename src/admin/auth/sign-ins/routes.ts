@@ -7,7 +7,7 @@ export const signInRoutes: readonly AdminRoute[] = [
   get(
     "/sign-ins",
     "List the programs that people have signed in",
-    { role: "admin", query: signInQuery, answers: signInList },
+    { query: signInQuery, answers: signInList },
     async ({ deps, query }) => ({ data: await listSignIns(deps, query.person) }),
   ),
   post(
