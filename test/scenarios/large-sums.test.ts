@@ -37,6 +37,10 @@ function makeHistory(keyId: string): void {
     topUp.run(named(values));
     charge.run(named({ ...values, number }));
   }
+  // All of it is from before the chain.
+  database.run("DROP TRIGGER entries_are_never_changed");
+  database.run("UPDATE entries SET hash = NULL");
+  database.run("UPDATE accounts SET chain_hash = NULL");
   database
     .query(`
     UPDATE accounts SET purchased = purchased + 3 * $bought, used = used + 3 * $bought, period_used = 3 * $bought

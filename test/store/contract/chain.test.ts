@@ -7,7 +7,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { type Anchor, anchorText } from "../../../src/base/money/anchor.ts";
 import { entryHash } from "../../../src/base/money/chain.ts";
 import { cursorOf, entryText } from "../../../src/feed/entry-document.ts";
-import { anchorAll } from "../../../src/ledger/anchors.ts";
+import { AnchorKeeper, anchorAll } from "../../../src/ledger/anchors.ts";
 import { audit } from "../../../src/ledger/audit.ts";
 import type { KeyRecord } from "../../../src/store/store.ts";
 import { hasPostgres } from "../../support/postgres.ts";
@@ -113,6 +113,25 @@ for (const { name, open } of kinds) {
       await charge(ledger, 6);
       expect(await anchored(ledger)).toMatchObject({ no: 2, entries: 3 });
       expect((await audit(ledger.store)).differences).toEqual([]);
+    });
+
+    test("is anchored by a gateway once a day", async () => {
+      await using ledger = await open();
+      let atMs = Date.UTC(2026, 10, 16, 13);
+      const { store } = ledger;
+      const onError = (error: unknown) => {
+        throw error;
+      };
+      const keeper = new AnchorKeeper({ store, clock: { ...systemClock, wallMs: () => atMs }, onError });
+      const checked = async () => {
+        await keeper.check();
+        return (await store.chain.newest())?.no ?? null;
+      };
+      expect(await checked()).toBe(1);
+      await charge(ledger, 5);
+      expect(await checked()).toBe(1);
+      atMs = Date.UTC(2026, 10, 17, 0, 1);
+      expect(await checked()).toBe(2);
     });
 
     test("shows each thing that was kept whether the history before it was written anew", async () => {
