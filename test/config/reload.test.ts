@@ -67,6 +67,7 @@ const special: Readonly<Record<string, string>> = {
   "tracing.protocol": `${tracing}protocol = "json"`,
   "tracing.headers": tracing,
   "tracing.content": `${tracing}content = true`,
+  "tracing.metrics": `${tracing}metrics = true`,
   "alerts.url": alerts,
   "alerts.secret": alerts,
   "feed.url": feed,
@@ -102,7 +103,7 @@ function load(text: string): Settings {
 
 function fileBefore(name: string): string {
   if (name.startsWith("content.")) return content;
-  if (name === "tracing.content" || name === "tracing.protocol") return tracing;
+  if (["tracing.content", "tracing.protocol", "tracing.metrics"].includes(name)) return tracing;
   return name.startsWith("store.") ? store : "";
 }
 
