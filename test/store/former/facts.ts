@@ -28,7 +28,7 @@ export async function factsOf(store: Store): Promise<unknown> {
   const { reports } = store;
   const days = [range.sinceMs / dayMs, range.untilMs / dayMs] as const;
   const facts = {
-    audit: await audit(store),
+    audit: { ...(await audit(store)), anchor: undefined },
     sums: (await store.recomputeTotals()).toSorted((one, other) => (one.where < other.where ? -1 : 1)),
     byKey: await reports.usageByAll(["key", "model", "provider"], range),
     byHour: await reports.usageInSteps({ ...range, stepMs: hourMs }),
