@@ -143,10 +143,10 @@ function picoUsdOf({ extras }: Price, tokenRates: TokenRates): Record<string, nu
 export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
   const quantities: Record<string, number> = {};
   const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens, outputTokens } = usage;
-  const plainInput = takeImages(quantities, picoUsd, inputTokens, extra?.imageInputTokens, "image_input");
+  const plainInput = takePart(quantities, picoUsd, inputTokens, extra?.imageInputTokens, "image_input");
   split(quantities, picoUsd, plainInput, "input", extra?.audioInputTokens, "audio_input");
   const { cachedAudioInputTokens, cachedImageInputTokens } = extra ?? {};
-  const plainCached = takeImages(
+  const plainCached = takePart(
     quantities,
     picoUsd,
     cachedInputTokens,
@@ -154,8 +154,10 @@ export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }
     "cached_image_input",
   );
   split(quantities, picoUsd, plainCached, "cached_input", cachedAudioInputTokens, "cached_audio_input");
-  split(quantities, picoUsd, cacheWriteTokens, "cache_write", cacheWriteHourTokens, "cache_write_1h");
-  const plainOutput = takeImages(quantities, picoUsd, outputTokens, extra?.imageOutputTokens, "image_output");
+  const { cacheWriteDayTokens } = extra ?? {};
+  const shorter = takePart(quantities, picoUsd, cacheWriteTokens, cacheWriteDayTokens, "cache_write_24h");
+  split(quantities, picoUsd, shorter, "cache_write", cacheWriteHourTokens, "cache_write_1h");
+  const plainOutput = takePart(quantities, picoUsd, outputTokens, extra?.imageOutputTokens, "image_output");
   split(quantities, picoUsd, plainOutput, "output", extra?.audioOutputTokens, "audio_output");
   if (extra === null) return quantities;
   for (const name in extra.units) {
@@ -167,17 +169,17 @@ export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }
   return quantities;
 }
 
-/** Counts image tokens separately if they have their own rate, and returns the other tokens. */
-function takeImages(
+/** Counts a part of the tokens separately if it has its own rate, and returns the other tokens. */
+function takePart(
   quantities: Record<string, number>,
   picoUsd: Rates["picoUsd"],
   count: number,
-  imageCount: number | undefined,
+  partCount: number | undefined,
   name: string,
 ): number {
-  const images = imageCount === undefined || picoUsd[name] === undefined ? 0 : Math.min(imageCount, count);
-  if (images > 0) quantities[name] = images;
-  return count - images;
+  const part = partCount === undefined || picoUsd[name] === undefined ? 0 : Math.min(partCount, count);
+  if (part > 0) quantities[name] = part;
+  return count - part;
 }
 
 /** Splits a count into the part that has its own rate, and the rest. */

@@ -125,6 +125,7 @@ const tokenNames: ReadonlySet<string> = new Set([
   "cached_image_input",
   "cache_write",
   "cache_write_1h",
+  "cache_write_24h",
   "output",
   "audio_output",
   "image_output",
@@ -149,7 +150,7 @@ export function outputTokensOf(quantities: Quantities): number {
   return sum;
 }
 
-const cacheNames = /(^|\/)(?:cached_input|cache_write(?:_1h)?)$/;
+const cacheNames = /(^|\/)(?:cached_input|cache_write(?:_(?:1h|24h))?)$/;
 
 /** The additional cost if no input had been read from a cache or written to one; below 0 if it would have been cheaper. */
 export function cacheSavingsNano(

@@ -106,6 +106,8 @@ export interface ExtraUsage {
   /** Parts of the cached input; missing if there are none. */
   readonly cachedAudioInputTokens?: number;
   readonly cachedImageInputTokens?: number;
+  /** The part of the cache writes that stays for 24 hours. */
+  readonly cacheWriteDayTokens?: number;
   /** Other units, by the names of prices; a unit without a price costs nothing. */
   readonly units?: Quantities;
   /** The provider's count was implausible and has been replaced. */

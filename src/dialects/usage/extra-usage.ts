@@ -64,6 +64,15 @@ function mediaAmong(details: JsonObject | null | undefined): MediaTokens {
   return { audio: tokensOf(details?.["audio_tokens"]), image: tokensOf(details?.["image_tokens"]) };
 }
 
+/** Cache writes that stay for a day, which OpenAI's responses report by the retention of the whole prompt. */
+export function dayWritesOf(
+  { prompt_cache_retention: retention }: JsonObject,
+  input: Json | undefined,
+): ReportedExtras {
+  const written = retention === "24h" ? tokensOf(objectOf(input)?.["cache_write_tokens"]) : 0;
+  return written === 0 ? nothingReported : { cacheWriteDayTokens: written };
+}
+
 /** A count of tokens; 0 if it is not one. */
 export function tokensOf(value: Json | undefined): number {
   return isTokenCount(value) ? Math.min(value, maxTokens) : 0;

@@ -149,7 +149,7 @@ function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolea
 
 const partNames = [
   ...(["imageInputTokens", "imageOutputTokens"] as const),
-  ...(["cachedAudioInputTokens", "cachedImageInputTokens"] as const),
+  ...(["cachedAudioInputTokens", "cachedImageInputTokens", "cacheWriteDayTokens"] as const),
 ];
 
 /** Images, what of the cache was audio or images, and units; null where nothing of it was reported. */

@@ -26,6 +26,7 @@ const partOf: Readonly<Record<string, string>> = {
   cached_audio_input: "cached_input",
   cached_image_input: "cached_input",
   cache_write_1h: "cache_write",
+  cache_write_24h: "cache_write",
   audio_output: "output",
   image_output: "output",
 };
@@ -39,6 +40,7 @@ const inputNames = [
   "cached_image_input",
   "cache_write",
   "cache_write_1h",
+  "cache_write_24h",
 ] as const;
 
 const isFee = (name: string) => name === "requests" || name.startsWith("requests.");

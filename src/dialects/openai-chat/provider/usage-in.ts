@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedExtras, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { firstObjectOf, listOf, objectOf, objectsOf } from "../../json/json-fields.ts";
-import { countOf, mediaOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
+import { countOf, dayWritesOf, mediaOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
   addReported,
   detailsOf,
@@ -137,6 +137,7 @@ export function readExtras(answer: JsonObject): ReportedExtras {
     tiersIn(answer, reported),
     searches === 0 ? nothingReported : { calls: { web_search: searches } },
     mediaOf(usage.prompt_tokens_details, usage.completion_tokens_details),
+    dayWritesOf(answer, usage.prompt_tokens_details),
   );
 }
 

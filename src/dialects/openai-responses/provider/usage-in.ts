@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { HostedToolName } from "../../../base/usage/hosted-tools.ts";
 import type { ReportedExtras, ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { CallCounter, mediaOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
+import { CallCounter, dayWritesOf, mediaOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { detailsOf, inclusiveUsage, type UsageReader } from "../../usage/reported-usage.ts";
 
 /**
@@ -60,6 +60,7 @@ export function readExtras(response: JsonObject): ReportedExtras {
     tiersIn(response, reported),
     calls.report(),
     mediaOf(usage.input_tokens_details, usage.output_tokens_details),
+    dayWritesOf(response, usage.input_tokens_details),
   );
 }
 
