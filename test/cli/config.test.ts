@@ -140,7 +140,7 @@ describe("config check", () => {
     const checked = await sluice({ ...place, env: { ...place.env, KEY_HERE: "sk-x" } }, "config", "check");
     expect(checked.stdout.split("\n").filter((line) => line.startsWith("·"))).toEqual([
       '· gpt: lines of batches cost the full price; set batch_tier = "flex" on the model for its flex price',
-      '· claude: lines of batches cost the full price; set batch = "native" and price.tiers.batch on the model for the provider\'s batch price',
+      '· claude: lines of batches cost the full price; set batch = "native" on the provider, or with price.tiers.batch on the model, for the provider\'s batch price',
       "· gift: lines of batches are charged by price.tiers.batch, and the provider bills its usual price",
     ]);
   });
@@ -184,7 +184,7 @@ describe("config check", () => {
   /** Far off, and in no other unit. */
   const doubtful = `${demo}price = { input = 0.05, output = 0.3 }\n`;
   const doubt =
-    'model "gpt-5.6", price.input (line 6) is 0.05 USD per million tokens, and the list price is 5';
+    'model "gpt-5.6", price.input (line 6) is 0.05 USD per million tokens, and the list price is 4';
 
   test("holds prices against the list prices in the executable", async () => {
     const place = newPlace();
