@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { type TObject, type TSchema, Type, TypeGuard } from "@sinclair/typebox";
 import { runningConfigView } from "../../src/admin/config/running-config.ts";
 import { decode } from "../../src/config/decode.ts";
 import { Places } from "../../src/config/places.ts";
@@ -8,7 +8,7 @@ import { type Marks, secrecy, unit } from "../../src/config/schema/marks.ts";
 import { flag, list, secret, section, table, text, time, whole } from "../../src/config/schema/parts.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { sectionView } from "../../src/config/view.ts";
-import { load } from "./fixtures.ts";
+import { demoModel, load } from "./fixtures.ts";
 
 const { providers: _, models: __, routes: ___, ...sections } = configSchema.properties;
 
@@ -29,6 +29,17 @@ test("every option that is written as a reference to a secret is marked, so that
   );
   expect(unmarked.map(([path]) => path)).toEqual([]);
   expect(all.length).toBeGreaterThan(50);
+});
+
+test("an option that has a default can be left out of its section", () => {
+  const withDefault = all.filter(([, field]) => field["default"] !== undefined);
+  expect(withDefault.filter(([, field]) => !TypeGuard.IsOptional(field)).map(([path]) => path)).toEqual([]);
+  expect(withDefault.length).toBeGreaterThan(50);
+  expect(load(`[batches]\nconcurrency = 8\n${demoModel}`).settings.batches).toMatchObject({
+    concurrency: 8,
+    maxInputBytes: 100 * 1024 * 1024,
+    bytesPerKeyBytes: 1024 * 1024 * 1024,
+  });
 });
 
 test("the running configuration has every option of the schema", () => {

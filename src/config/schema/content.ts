@@ -1,4 +1,3 @@
-import { Type } from "@sinclair/typebox";
 import { contentLevels } from "../../base/requests/content-level.ts";
 import { marked, needsRestart, secrecy } from "./marks.ts";
 import { choice, flag, fraction, named, section, whole } from "./parts.ts";
@@ -21,19 +20,13 @@ export const contentSchema = section({
     default: 1,
   }),
   days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: 7 }),
-  max_size: Type.Optional(
-    byteSize(
-      "Maximum size of all content. Beyond it, the oldest content of the keys with the most is deleted first.",
-      "2GB",
-      minStoreBytes,
-    ),
+  max_size: byteSize(
+    "Maximum size of all content. Beyond it, the oldest content of the keys with the most is deleted first.",
+    "2GB",
+    minStoreBytes,
   ),
-  max_request: Type.Optional(
-    byteSize("Maximum size of a recorded request; the rest is cut.", "1MB", minBodyBytes),
-  ),
-  max_response: Type.Optional(
-    byteSize("Maximum size of a recorded response; the rest is cut.", "1MB", minBodyBytes),
-  ),
+  max_request: byteSize("Maximum size of a recorded request; the rest is cut.", "1MB", minBodyBytes),
+  max_response: byteSize("Maximum size of a recorded response; the rest is cut.", "1MB", minBodyBytes),
   key: marked(
     named(
       "Encrypts content at rest with AES-256-GCM: 32 bytes in base64; a secret, written `env:NAME` or `file:/path`.",

@@ -1,4 +1,4 @@
-import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { Kind, type TOptional, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
 import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
 import { unit } from "./marks.ts";
@@ -36,5 +36,8 @@ export function byteSize(
     default: fallback,
   });
   // The cast holds because the unit and the default are written above.
-  return schema as TUnsafe<ByteSize> & { readonly [unit]: "bytes"; readonly default: ByteSize };
+  return Type.Optional(schema) as TOptional<TUnsafe<ByteSize>> & {
+    readonly [unit]: "bytes";
+    readonly default: ByteSize;
+  };
 }
