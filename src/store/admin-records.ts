@@ -70,6 +70,8 @@ export interface AdminRecords {
   /** Fails with `label_taken` if a token in use has this label: tokens are revoked by label. */
   insertToken(token: AdminTokenRecord): Promise<void>;
   /** Oldest first, revoked tokens included. There are few, so callers read them all. */
+  /** Finds a token that is not revoked. */
+  tokenByHash(hash: string): Promise<AdminTokenRecord | null>;
   listTokens(): Promise<readonly AdminTokenRecord[]>;
   updateTokenIdentity(id: string, identity: string): Promise<void>;
   revokeToken(id: string, atMs: number): Promise<void>;

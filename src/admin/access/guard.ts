@@ -31,7 +31,7 @@ export interface Guard {
   tokenHash: string;
   readonly sessions: Sessions;
   readonly lockout: Lockout;
-  readonly tokens: Pick<AdminRecords, "listTokens">;
+  readonly tokens: Pick<AdminRecords, "listTokens" | "tokenByHash">;
   readonly memberChanges: RateLimiter;
   /** Wrong device codes, by the person who typed them. */
   readonly deviceGuesses: Lockout;
@@ -155,7 +155,8 @@ export async function callerOf(
     case "admin":
       return { roles: new Set(["admin"]), name: actorName(session), ...ownsNothing };
     case "token": {
-      const token = await tokenWhere(guard, ({ id }) => id === identity.id);
+      const all = await guard.tokens.listTokens();
+      const token = all.find(({ id, revokedAtMs }) => id === identity.id && revokedAtMs === null);
       if (token === undefined) return null;
       return { roles: rolesOfToken(token, guard.settings()), name: `token ${token.label}`, ...ownsNothing };
     }
@@ -229,13 +230,6 @@ export function admitKey(
   return refused(401, "invalid_credentials", "Unknown key. Check that you pasted all of it.");
 }
 
-async function tokenWhere(
-  { tokens }: Guard,
-  matches: (token: AdminTokenRecord) => boolean,
-): Promise<AdminTokenRecord | undefined> {
-  return (await tokens.listTokens()).find((token) => token.revokedAtMs === null && matches(token));
-}
-
 /**
  * Checks a token, as bearer or at sign-in; nothing else does. A correct token is always accepted, and the first one
  * even while the database is unavailable. It does not clear the failures of a locked address, because another client
@@ -260,8 +254,8 @@ export async function tryToken(
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
   const candidateHash = hashSecret(candidate);
   if (isSameHash(guard.tokenHash, candidateHash)) return { kind: "admin" };
-  const token = await tokenWhere(guard, ({ hash }) => hash === candidateHash);
-  return token === undefined ? null : { kind: "token", id: token.id };
+  const token = await guard.tokens.tokenByHash(candidateHash);
+  return token === null ? null : { kind: "token", id: token.id };
 }
 
 /** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookies. */

@@ -16,7 +16,7 @@ import {
 } from "../key-terms/cap-document.ts";
 import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
-import type { AccountView } from "./schema.ts";
+import type { AccountList, AccountView } from "./schema.ts";
 
 const accountsPerRead = 25;
 /** Keys that are read with each account, in one statement. If an account has more, they are read in pages of about 2 ms. */
@@ -32,8 +32,18 @@ export async function readAccountView(
   return view;
 }
 
-export async function listAccountViews(context: OperationContext): Promise<AccountView[]> {
-  return viewAccounts(context, await allAccounts(context.store));
+/** Without a limit, all of them. */
+export async function listAccountViews(
+  context: OperationContext,
+  { limit, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined } = {},
+): Promise<AccountList> {
+  const found =
+    limit === undefined
+      ? await allAccounts(context.store, cursor)
+      : await context.store.listAccounts({ limit: limit + 1, after: cursor });
+  const page = limit === undefined ? found : found.slice(0, limit);
+  const last = found.length > page.length ? page.at(-1) : undefined;
+  return { data: await viewAccounts(context, page), next_cursor: last?.id ?? null };
 }
 
 /** Reads the accounts in batches, and only some keys of each, because an account can have ten thousand. */

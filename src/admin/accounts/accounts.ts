@@ -123,10 +123,14 @@ export async function closeAccount(context: OperationContext, name: string): Pro
 
 const pageSize = 500;
 
-export async function allAccounts(store: OperationContext["store"]): Promise<AccountRecord[]> {
+/** `after`: only those behind this one. */
+export async function allAccounts(
+  store: OperationContext["store"],
+  after?: string,
+): Promise<AccountRecord[]> {
   const accounts: AccountRecord[] = [];
   for (;;) {
-    const page = await store.listAccounts({ limit: pageSize, after: accounts.at(-1)?.id });
+    const page = await store.listAccounts({ limit: pageSize, after: accounts.at(-1)?.id ?? after });
     accounts.push(...page);
     if (page.length < pageSize) return accounts;
   }

@@ -11,15 +11,16 @@ import {
   type AccountChangesBody,
   accountChangesBody,
   accountList,
+  accountQuery,
   accountView,
   enteredAccountView,
   newAccountBody,
 } from "./schema.ts";
 
 export const accountRoutes: readonly AdminRoute[] = [
-  get("/accounts", "List accounts", { answers: accountList }, async ({ deps }) => ({
-    data: await listAccountViews(deps),
-  })),
+  get("/accounts", "List accounts", { query: accountQuery, answers: accountList }, ({ deps, query }) =>
+    listAccountViews(deps, query),
+  ),
   get("/accounts/:account", "Show an account", { answers: accountView }, async (call) =>
     readAccountView(call.deps, await findAccount(call.deps, call.named)),
   ),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { body, listOf, moment, nullable, oneOf } from "../formats/shapes.ts";
+import { body, moment, nullable, oneOf, pageOf } from "../formats/shapes.ts";
 import {
   accountStatuses,
   accountTerms,
@@ -52,7 +52,11 @@ export type AccountView = Static<typeof accountView>;
 export const enteredAccountView = withEntry(accountView);
 export type EnteredAccount = Static<typeof enteredAccountView>;
 
-export const accountList = listOf(accountView);
+export const accountQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: "Default: all accounts." })),
+  cursor: Type.Optional(Type.String({ description: "`next_cursor` of the previous page." })),
+});
+export const accountList = pageOf(accountView);
 export type AccountList = Static<typeof accountList>;
 
 const label = Type.String({ minLength: 1, description: "A display name." });

@@ -18,6 +18,9 @@ const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, 
   created_at_ms::float8 AS "createdAtMs", ends_at_ms::float8 AS "endsAtMs", state,
   polled_at_ms::float8 AS "polledAtMs", interval_ms::float8 AS "intervalMs"`;
 
+const tokenColumns = `id, label, role, hash, created_by AS "createdBy", created_at_ms::float8 AS "createdAtMs",
+  revoked_at_ms::float8 AS "revokedAtMs", identity`;
+
 /** `scan` runs statements that go through many rows. */
 export function storedAdmin(queries: Queries, scan: Query, sessions: SessionRecords | null): AdminRecords {
   const { read, change, changeTogether } = queries;
@@ -114,11 +117,16 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
         );
       }),
 
+    async tokenByHash(hash) {
+      const found = await read<AdminTokenRecord>(
+        `SELECT ${tokenColumns} FROM admin_tokens WHERE hash = $1::text AND revoked_at_ms IS NULL LIMIT 1`,
+        [hash],
+      );
+      return found[0] ?? null;
+    },
+
     listTokens: () =>
-      read<AdminTokenRecord>(
-        `SELECT id, label, role, hash, created_by AS "createdBy", created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs", identity
-        FROM admin_tokens ORDER BY created_at_ms, id`,
-      ),
+      read<AdminTokenRecord>(`SELECT ${tokenColumns} FROM admin_tokens ORDER BY created_at_ms, id`),
 
     async updateTokenIdentity(id, identity) {
       await change("UPDATE admin_tokens SET identity = $1 WHERE id = $2", [identity, id]);

@@ -127,6 +127,21 @@ describe("accounts", () => {
     expect(lines.filter((line) => line.startsWith("sluice_account_balance{"))).toHaveLength(100);
   });
 
+  test("are listed a page at a time where a limit is given, and all at once without one", async () => {
+    await using admin = await startAdmin();
+    const ids: string[] = [];
+    for (const label of ["one", "two", "three"])
+      ids.push((await admin.post<AccountView>("/accounts", { mode: "credit", label })).id);
+    const page = (query: string) => admin.json<AccountList>(`/accounts${query}`);
+    const first = await page("?limit=2");
+    expect([first.data.length, first.next_cursor]).toEqual([2, first.data[1]?.id ?? ""]);
+    const rest = await page(`?limit=2&cursor=${first.next_cursor}`);
+    expect([rest.data.length, rest.next_cursor]).toEqual([1, null]);
+    expect([...first.data, ...rest.data].map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+    expect(await page("")).toMatchObject({ data: { length: 3 }, next_cursor: null });
+    expect((await admin.call("/accounts?limit=0")).status).toBe(400);
+  });
+
   test("are not corrected below what open requests hold", async () => {
     await using admin = await startAdmin();
     await admin.post("/accounts", { mode: "credit", label: "atlas", credit: 3 });

@@ -331,6 +331,11 @@ describe("the admin's own records", () => {
       await store.admin.revokeToken("adm_1", 8);
       const later = await reopen();
       expect(await later.admin.listTokens()).toEqual([{ ...token, revokedAtMs: 7 }, second]);
+      expect(await later.admin.tokenByHash(second.hash)).toEqual(second);
+      expect([await later.admin.tokenByHash(token.hash), await later.admin.tokenByHash("ab")]).toEqual([
+        null,
+        null,
+      ]);
     });
   });
 });
