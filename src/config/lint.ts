@@ -81,25 +81,19 @@ export function lintConversations(
   return [`${places.describe("routes.conversations")} has no effect with ${obstacles.join(" and ")}`];
 }
 
-/** Warns of what a model serves that none of its prices is for. */
+/** Warns of what a model serves that none of its prices is for, and of prices that nothing it serves is charged by. */
 export function lintPrices({ models = [] }: ConfigFile, places: Places): string[] {
   return models.flatMap((model) => {
     const uses: readonly ModelUse[] = model.serves ?? usualUses;
     return pricesOf(model, places.pathOfModel(model.id)).flatMap(([price, path]) => [
       ...unpriced(price, uses).map((warning) => `${places.describe(path)} ${warning}`),
+      ...unused(price, uses).map(
+        (name) =>
+          `${places.describe(`${path}.${name}`)} has no effect: the model serves only ${uses.join(", ")}`,
+      ),
       ...belowOthers(price).map((warning) => `${places.describe(`${path}.images`)} ${warning}`),
     ]);
   });
-}
-
-/** Adds the prices that nothing is charged by: they would be free by mistake. */
-export function checkUnusedPrices({ models = [] }: ConfigFile, { places, problems }: LoadContext): void {
-  for (const model of models) {
-    const uses: readonly ModelUse[] = model.serves ?? usualUses;
-    for (const [price, path] of pricesOf(model, places.pathOfModel(model.id)))
-      for (const name of unused(price, uses))
-        problems.add(`${path}.${name}`, `has no effect: the model serves only ${uses.join(", ")}; remove it`);
-  }
 }
 
 /** `*` is charged for variants without a row, which may be more expensive than those with one. */

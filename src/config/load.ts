@@ -7,7 +7,7 @@ import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
 import { rememberEnvironment } from "./environment/remember-secrets.ts";
 import { resolveHeaders } from "./headers.ts";
-import { checkUnusedPrices, lintConversations, lintLimits, lintOptions, lintPrices } from "./lint.ts";
+import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint.ts";
 import { lintSignIn } from "./lint-sign-in.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
@@ -148,7 +148,6 @@ function* settingsFrom(
   checkListeners(settings.server, settings.admin, problems);
   const sound = { ...config, models: soundModels(config, problems) };
   const own = { ...sound, models: ownModels(sound, catalogIds) };
-  checkUnusedPrices(own, context);
   const models = yield* buildModels(sound, catalogIds, { providers, server: settings.server, context });
   yield;
   const warnings = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { load, problemsOf, warningsOf } from "./fixtures.ts";
+import { load, warningsOf } from "./fixtures.ts";
 
 const bedrock = (region: string, model: string) => `
 [providers.aws]
@@ -150,29 +150,34 @@ free = true`;
   });
 });
 
-describe("a use that no price is for is warned about:", () => {
-  const toml = (serves: string, price: string) =>
-    `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nprovider = "p"\nserves = ${serves}\nprice = ${price}`;
-  const priced = (serves: string, price: string) => warningsOf(toml(serves, price));
+describe("a price that nothing is charged by is warned about, and so is what has none:", () => {
+  const priced = (serves: string, price: string) =>
+    warningsOf(
+      `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nprovider = "p"\nserves = ${serves}\nprice = ${price}`,
+    );
 
   test.each([
-    ['["rerank"]', "{ search_units = 1, characters = 1 }", "characters", "rerank"],
-    ['["generation"]', "{ input = 1, output = 1, search_units = 1 }", "search_units", "generation"],
+    [
+      '["rerank"]',
+      "{ characters = 1 }",
+      "price has none of search_units, input, requests, so requests for rerank are rejected",
+      "price.characters has no effect: the model serves only rerank",
+    ],
+    [
+      '["generation"]',
+      "{ input = 1, output = 1, search_units = 1 }",
+      "price.search_units has no effect: the model serves only generation",
+    ],
     [
       '["generation", "images"]',
       "{ input = 1, output = 1, images = 1, speech_minutes = 1 }",
-      "speech_minutes",
-      "generation, images",
+      "price.speech_minutes has no effect: the model serves only generation, images",
     ],
-    ['["embeddings"]', "{ input = 1, image_input = 1 }", "image_input", "embeddings"],
-    ['["moderations"]', "{ input = 1 }", "input", "moderations"],
-  ])("and a price that nothing is charged by is an error: %s, %s", (serves, price, name, uses) => {
-    expect(problemsOf(toml(serves, price))).toEqual([
-      `models[0].price.${name}: has no effect: the model serves only ${uses}; remove it`,
-    ]);
-  });
-
-  test.each([
+    [
+      '["embeddings"]',
+      "{ input = 1, image_input = 1 }",
+      "price.image_input has no effect: the model serves only embeddings",
+    ],
     [
       '["embeddings", "speech"]',
       "{ input = 1 }",
@@ -183,6 +188,7 @@ describe("a use that no price is for is warned about:", () => {
       '{ images = { "*" = 0.02, "high/1024x1024" = 0.167, "low/1024x1024" = 0.01 } }',
       'price.images has "*" = 0.02, below "high/1024x1024" = 0.167: variants without a row may cost the provider more; raise "*" to 0.167, or add their rows',
     ],
+    ['["moderations"]', "{ input = 1 }", "price.input has no effect: the model serves only moderations"],
   ])("%s, %s", (serves, price, ...words) => {
     expect(priced(serves, price)).toEqual(words.map((each) => `model "m", ${each}`));
   });
@@ -204,8 +210,9 @@ describe("a use that no price is for is warned about:", () => {
   test("of a deployment too", () => {
     const toml = `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nserves = ["speech"]
 [[models.deployments]]\nprovider = "p"\nprice = { characters = 1 }\n[[models.deployments]]\nprovider = "p"\nprice = { images = 1 }`;
-    expect(problemsOf(toml)).toEqual([
-      "models[0].deployments[1].price.images: has no effect: the model serves only speech; remove it",
+    expect(warningsOf(toml)).toEqual([
+      'model "m", deployments[1].price has none of characters, audio_output, requests, so requests for speech are rejected',
+      'model "m", deployments[1].price.images has no effect: the model serves only speech',
     ]);
   });
 });
