@@ -56,10 +56,16 @@ export class AnchorKeeper {
   async check(): Promise<void> {
     const { chain } = this.#options.store;
     const isMixed = await chain.isMixed();
-    const accepts = isMixed || this.#wasMixed;
+    const accepts = isMixed || this.#wasMixed || (await this.#isFirst());
     if (!accepts && !(await this.#isDue())) return;
     await anchorAll(this.#options, accepts, () => this.#isStopped);
     this.#wasMixed = isMixed;
+  }
+
+  /** No anchor covers an entry with a hash yet: an older release can have stopped before the first check. */
+  async #isFirst(): Promise<boolean> {
+    const newest = await this.#options.store.chain.newest();
+    return newest === null || newest.entries === newest.unchained;
   }
 
   async #isDue(): Promise<boolean> {

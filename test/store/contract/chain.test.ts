@@ -168,6 +168,27 @@ for (const { name, open } of kinds) {
       expect(await foundBy(ledger)).toEqual(["anchor 1"]);
     });
 
+    test("is anchored by a gateway with what an older release wrote that stopped before the first anchor", async () => {
+      await using ledger = await open();
+      await charge(ledger, 5);
+      await ledger.run("UPDATE entries SET hash = NULL WHERE id = 2");
+      await ledger.run("UPDATE accounts SET chain_hash = (SELECT hash FROM entries WHERE id = 1)");
+      const { store } = ledger;
+      const onError = (error: unknown) => {
+        throw error;
+      };
+      const keeper = new AnchorKeeper({ store, clock: systemClock, onError });
+      await keeper.check();
+      expect(await store.chain.newest()).toMatchObject({ no: 1, entries: 2, unchained: 1 });
+      expect(await foundBy(ledger)).toEqual([]);
+      await charge(ledger, 6);
+      await ledger.run("UPDATE entries SET hash = NULL WHERE id = 3");
+      const tomorrow = { ...systemClock, wallMs: () => systemClock.wallMs() + 86_400_000 };
+      await expect(new AnchorKeeper({ store, clock: tomorrow, onError }).check()).rejects.toThrow(
+        "Entry 3 has no hash",
+      );
+    });
+
     test("takes no entry without a hash after others, unless an operator accepts it", async () => {
       await using ledger = await open();
       await charge(ledger, 5);
