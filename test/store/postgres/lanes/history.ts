@@ -152,12 +152,13 @@ export class History {
     this.account.release(hold, hold.funds.capsFor({ model: hold.model, labels: null }, this.account));
   }
 
+  /** A lost hold is charged as if it had held nothing. */
   settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
-    const { owed: _, ...settled } = this.account.settle(
-      { ...hold, isLost, amount: isLost ? 0 : hold.amount },
-      cost,
-      hold.funds.capsFor({ model: hold.model, labels: null }, this.account),
-    );
+    const caps = hold.funds.capsFor({ model: hold.model, labels: null }, this.account);
+    const { charged, overrun } = isLost
+      ? this.account.settleInterrupted(cost, hold, caps)
+      : this.account.settle(hold, cost, caps, 0, atMs);
+    const settled = { charged, overrun };
     hold.funds.charge(settled.charged, atMs);
     return settled;
   }
