@@ -20,13 +20,17 @@ export class UnpricedModels implements ModelBuilder {
   readonly #rules: readonly CatalogRule[];
   readonly #context: ModelContext;
   /** A model that is skipped because a secret is missing is not served by another provider. */
-  readonly #named: ReadonlySet<string>;
+  readonly #named: ReadonlyMap<string, ModelConfig>;
 
   constructor(config: ConfigFile, rules: readonly CatalogRule[], context: ModelContext) {
     this.#config = config;
     this.#rules = rules.some(({ isBudgetOnly }) => isBudgetOnly) ? rules : [];
     this.#context = context;
-    this.#named = new Set((config.models ?? []).flatMap(({ id, aliases = [] }) => [id, ...aliases]));
+    this.#named = new Map(
+      (config.models ?? []).flatMap((model) =>
+        [model.id, ...(model.aliases ?? [])].map((name) => [name, model]),
+      ),
+    );
   }
 
   build(id: string): ModelSettings | null {
@@ -47,7 +51,11 @@ export class UnpricedModels implements ModelBuilder {
   #placeOf(id: string): Pick<ModelConfig, "provider" | "upstream_model"> | null {
     const prefixed = this.#rules.find(({ provider }) => id.startsWith(`${provider}/`));
     const name = prefixed === undefined ? id : id.slice(prefixed.provider.length + 1);
-    if (this.#named.has(name) || accountsOwn.test(name)) return null;
+    const named = this.#named.get(name);
+    // Two vendors can have the same name for a model, which is then asked for with the provider's name before it.
+    const isOthers =
+      prefixed !== undefined && named?.provider !== undefined && named.provider !== prefixed.provider;
+    if ((named !== undefined && !isOthers) || accountsOwn.test(name)) return null;
     const rule = (prefixed === undefined ? this.#rules : [prefixed]).find(
       ({ isBudgetOnly, patterns }) => isBudgetOnly && patterns.some((pattern) => matchesModel(pattern, name)),
     );

@@ -46,6 +46,56 @@ describe("vendors in the environment", () => {
     expect(servedIn(env)).toEqual(names.map((name) => `${vendorOf(name)} by ${name}_API_KEY`));
   });
 
+  test("that have other names for a key are found by each of them", () => {
+    const names = {
+      vercel: ["AI_GATEWAY_API_KEY", "VERCEL_AI_GATEWAY_API_KEY"],
+      nvidia: ["NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"],
+      sambanova: ["SAMBANOVA_API_KEY"],
+      baseten: ["BASETEN_API_KEY"],
+      novita: ["NOVITA_API_KEY"],
+      "ollama-cloud": ["OLLAMA_API_KEY"],
+      huggingface: ["HF_TOKEN"],
+      scaleway: ["SCW_SECRET_KEY", "SCALEWAY_API_KEY"],
+      ovhcloud: ["OVH_AI_ENDPOINTS_ACCESS_TOKEN", "OVHCLOUD_API_KEY"],
+      nscale: ["NSCALE_SERVICE_TOKEN", "NSCALE_API_KEY"],
+      volcengine: ["ARK_API_KEY", "VOLCENGINE_API_KEY"],
+      github: ["GITHUB_MODELS_TOKEN"],
+    };
+    for (const [provider, keys] of Object.entries(names))
+      for (const key of keys) expect(servedIn({ [key]: "a-key" })).toEqual([`${provider} by ${key}`]);
+    expect(servedIn({ GITHUB_TOKEN: "a-key" })).toEqual([]);
+  });
+
+  test.each([
+    [
+      { DATABRICKS_TOKEN: "a", DATABRICKS_HOST: "https://adb-1234.5.azuredatabricks.net/" },
+      "https://adb-1234.5.azuredatabricks.net/serving-endpoints",
+    ],
+    [
+      { DATABRICKS_TOKEN: "a", DATABRICKS_HOST: "dbc-a1b2.cloud.databricks.com" },
+      "https://dbc-a1b2.cloud.databricks.com/serving-endpoints",
+    ],
+    [
+      { CLOUDFLARE_API_TOKEN: "a", CLOUDFLARE_ACCOUNT_ID: "0123abcd" },
+      "https://api.cloudflare.com/client/v4/accounts/0123abcd/ai/v1",
+    ],
+    [
+      { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "myorg-account1" },
+      "https://myorg-account1.snowflakecomputing.com/api/v2/cortex/v1",
+    ],
+    [
+      { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "ignored", SNOWFLAKE_BASE_URL: "https://example.com/v1" },
+      "https://example.com/v1",
+    ],
+  ] as const)("%j leads to the address of the account", (env, baseUrl) => {
+    const { served, skipped } = vendorsInEnvironment(env, own);
+    expect(served.map((vendor) => vendor.baseUrl)).toEqual([baseUrl]);
+    expect(skipped).toEqual([]);
+    const { settings } = loadSettings({ env, cwd: emptyFolder(), systemFile });
+    expect(settings.warnings).toEqual([]);
+    expect([...settings.providers.values()].map((provider) => provider.baseUrl)).toContain(baseUrl);
+  });
+
   test("Gemini has two names, of which the first usable one counts", () => {
     expect(servedIn({ GOOGLE_API_KEY: "b" })).toEqual(["gemini by GOOGLE_API_KEY"]);
     expect(servedIn({ GEMINI_API_KEY: "a", GOOGLE_API_KEY: "b" })).toEqual(["gemini by GEMINI_API_KEY"]);
@@ -75,6 +125,22 @@ describe("vendors in the environment", () => {
     [
       { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "example.com" },
       "OPENAI_API_KEY: OPENAI_BASE_URL is not an address that begins with http:// or https://",
+    ],
+    [
+      { DATABRICKS_TOKEN: "a" },
+      "DATABRICKS_TOKEN: DATABRICKS_HOST is missing: set it to the host of a workspace",
+    ],
+    [
+      { CLOUDFLARE_API_TOKEN: "a", CLOUDFLARE_ACCOUNT_ID: " " },
+      "CLOUDFLARE_API_TOKEN: CLOUDFLARE_ACCOUNT_ID is missing: set it to the id of an account",
+    ],
+    [
+      { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "evil.example/x?" },
+      "SNOWFLAKE_PAT: SNOWFLAKE_ACCOUNT is not an account identifier such as myorg-account1",
+    ],
+    [
+      { DATABRICKS_TOKEN: "a", DATABRICKS_HOST: "http://dbc.cloud.databricks.com" },
+      "DATABRICKS_TOKEN: DATABRICKS_HOST is not the host of a workspace",
     ],
   ])("%j is named and not served", (env, skipped) => {
     expect(vendorsInEnvironment(env, own).served).toEqual([]);

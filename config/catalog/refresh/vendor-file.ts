@@ -77,7 +77,8 @@ function sourcesOf(rows: readonly ListedModel[], { price }: ListedModel): string
 
 /** New models of what the vendor's catalog has already: Sluice may have no requests for anything else there. */
 function newLines({ name, known, lines }: VendorFile, listed: Listed, report: Report): CatalogLine[] {
-  const uses: ReadonlySet<string> = new Set(lines.map(({ serves }) => serves?.[0] ?? "generation"));
+  const uses: ReadonlySet<string> =
+    lines.length === 0 ? usesOfNewVendor : new Set(lines.map(({ serves }) => serves?.[0] ?? "generation"));
   return [...listed.values()].flatMap((rows) => {
     const [row] = rows;
     if (row === undefined || catalogOf(row.vendor) !== name || known.has(row.id)) return [];
@@ -89,6 +90,9 @@ function newLines({ name, known, lines }: VendorFile, listed: Listed, report: Re
     return [lineOf(row, price, sourcesOf(rows, row))];
   });
 }
+
+/** What every server with OpenAI's API has. */
+const usesOfNewVendor: ReadonlySet<string> = new Set(["generation", "embeddings"]);
 
 function isEnded({ ends, day }: ListedModel): boolean {
   return ends !== undefined && ends <= day;

@@ -10,6 +10,11 @@ const names: Readonly<Record<string, RegExp>> = {
   fireworks: /^fireworks(?:-ai|_ai.*)$/,
   moonshot: /^moonshot(?:ai)?$/,
   alibaba: /^(?:alibaba|dashscope)$/,
+  vercel: /^vercel(?:_ai_gateway)?$/,
+  cloudflare: /^cloudflare(?:-workers-ai)?$/,
+  snowflake: /^snowflake(?:-cortex)?$/,
+  novita: /^novita(?:-ai)?$/,
+  nvidia: /^nvidia(?:_nim)?$/,
 };
 
 /** The catalog that a list's vendor belongs to; the vendor's own name if no catalog has another. */

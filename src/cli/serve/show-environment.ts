@@ -1,4 +1,5 @@
 import { plural } from "../../base/text/plural.ts";
+import { unpricedNames } from "../../config/catalog/vendors.ts";
 import type { EnvironmentVendors, FoundVendor } from "../../config/environment/vendors.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -45,6 +46,9 @@ function servedText(vendors: readonly ServedVendor[], { settings, url, terminal 
   const lines = vendors.map((vendor) => {
     const { provider, variable, base_url: address, models, price_checked: days, note } = vendor;
     const at = address === null ? "" : ` at ${address}`;
+    const unpriced = unpricedNames(provider);
+    if (unpriced !== null)
+      return `  ${style.bold(provider.padEnd(width))}  ${unpriced.join(", ")}${at} (${variable}), unknown prices: only token-budget keys can use it`;
     return `  ${style.bold(provider.padEnd(width))}  ${plural(models.length, "model")}${at} (${variable}), ${pricesText(days)}${note === undefined ? "" : `; ${note}`}`;
   });
   // The shell replaces the variable, so without it the line would not work as pasted.

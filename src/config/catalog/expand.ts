@@ -8,7 +8,7 @@ import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
 import { catalogNames, shippedCatalog } from "./shipped.ts";
 import type { StoredPrices } from "./stored-prices.ts";
-import { hasOwnList } from "./vendors.ts";
+import { hasOwnList, unpricedNames } from "./vendors.ts";
 
 export interface ExpandedConfig {
   /** The file with the models of its catalogs after its own. */
@@ -66,7 +66,8 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
     const chosenIds = new Set<string>();
     for (const pattern of patterns) {
       const chosen = catalog.filter((model) => matchesModel(pattern, model.id) && isReached(model, provider));
-      if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));
+      if (chosen.length === 0 && !(isBudgetOnly && hasNoPrices(provider)))
+        warnings.push(unmatched(name, pattern, provider));
       for (const model of chosen) {
         if (!chosenIds.has(model.id)) offers.push({ name, provider, model });
         chosenIds.add(model.id);
@@ -163,6 +164,10 @@ function isRegional({ kind, catalog, location }: ProviderConfig): boolean {
 
 function regionalPrices(name: string, { location }: ProviderConfig): string {
   return `provider "${name}": the catalog has the prices of location "global"; in "${location}" most models cost 10% more (cost_factor = 1.1)`;
+}
+
+function hasNoPrices({ catalog, kind }: ProviderConfig): boolean {
+  return unpricedNames(catalog ?? kind) !== null;
 }
 
 function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {

@@ -38,7 +38,8 @@ export function missingModelAdvice(id: string, { providers, usable }: Configured
 
 /** Without a configuration file the variable is enough. */
 function providerMissing(vendor: string, model: string, isKnown: boolean): string {
-  const { title = vendor, kind, baseUrl, keys: [variable = ""] = [] } = catalogVendors[vendor] ?? {};
+  const { title = vendor, kind, account, keys: [variable = ""] = [] } = catalogVendors[vendor] ?? {};
+  const baseUrl = account?.baseUrl.replace("ACCOUNT", account.variable) ?? catalogVendors[vendor]?.baseUrl;
   const address = baseUrl == null ? "" : `, base_url = "${baseUrl}", catalog = "${vendor}"`;
   const table = `[providers.${vendor}] with kind = "${kind}"${address}, api_key = "env:${variable}"`;
   const what = `It is a model of ${title}. If no provider has that vendor, set ${variable}, and add to a configuration file ${table}`;

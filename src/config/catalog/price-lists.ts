@@ -1,9 +1,12 @@
 import alibaba from "../../../config/catalog/alibaba.jsonl" with { type: "text" };
 import anthropic from "../../../config/catalog/anthropic.jsonl" with { type: "text" };
 import azure from "../../../config/catalog/azure.jsonl" with { type: "text" };
+import baseten from "../../../config/catalog/baseten.jsonl" with { type: "text" };
 import bedrock from "../../../config/catalog/bedrock.jsonl" with { type: "text" };
 import cerebras from "../../../config/catalog/cerebras.jsonl" with { type: "text" };
+import cloudflare from "../../../config/catalog/cloudflare.jsonl" with { type: "text" };
 import cohere from "../../../config/catalog/cohere.jsonl" with { type: "text" };
+import databricks from "../../../config/catalog/databricks.jsonl" with { type: "text" };
 import deepinfra from "../../../config/catalog/deepinfra.jsonl" with { type: "text" };
 import fireworks from "../../../config/catalog/fireworks.jsonl" with { type: "text" };
 import gemini from "../../../config/catalog/gemini.jsonl" with { type: "text" };
@@ -12,9 +15,16 @@ import minimax from "../../../config/catalog/minimax.jsonl" with { type: "text" 
 import mistral from "../../../config/catalog/mistral.jsonl" with { type: "text" };
 import moonshot from "../../../config/catalog/moonshot.jsonl" with { type: "text" };
 import nebius from "../../../config/catalog/nebius.jsonl" with { type: "text" };
+import novita from "../../../config/catalog/novita.jsonl" with { type: "text" };
+import nscale from "../../../config/catalog/nscale.jsonl" with { type: "text" };
 import openai from "../../../config/catalog/openai.jsonl" with { type: "text" };
+import ovhcloud from "../../../config/catalog/ovhcloud.jsonl" with { type: "text" };
 import perplexity from "../../../config/catalog/perplexity.jsonl" with { type: "text" };
+import sambanova from "../../../config/catalog/sambanova.jsonl" with { type: "text" };
+import scaleway from "../../../config/catalog/scaleway.jsonl" with { type: "text" };
+import snowflake from "../../../config/catalog/snowflake.jsonl" with { type: "text" };
 import together from "../../../config/catalog/together.jsonl" with { type: "text" };
+import vercel from "../../../config/catalog/vercel.jsonl" with { type: "text" };
 import vertex from "../../../config/catalog/vertex.jsonl" with { type: "text" };
 import voyage from "../../../config/catalog/voyage.jsonl" with { type: "text" };
 import xai from "../../../config/catalog/xai.jsonl" with { type: "text" };
@@ -38,9 +48,12 @@ const texts: Readonly<Record<string, string>> = {
   alibaba,
   anthropic,
   azure,
+  baseten,
   bedrock,
   cerebras,
+  cloudflare,
   cohere,
+  databricks,
   deepinfra,
   fireworks,
   gemini,
@@ -49,9 +62,16 @@ const texts: Readonly<Record<string, string>> = {
   mistral,
   moonshot,
   nebius,
+  novita,
+  nscale,
   openai,
+  ovhcloud,
   perplexity,
+  sambanova,
+  scaleway,
+  snowflake,
   together,
+  vercel,
   vertex,
   voyage,
   xai,

@@ -7,12 +7,13 @@ export function environmentToml(found: readonly FoundVendor[]): string {
   return found.map((vendor) => providerToml(vendor)).join("\n");
 }
 
-/** `models`: patterns, or all of the catalog. */
+/** `chosen`: patterns, or everything that the vendor sells. */
 export function providerToml(
   { provider, variable, baseUrl }: FoundVendor,
-  models: readonly string[] | "catalog" = "catalog",
+  chosen: readonly string[] | "catalog" = "catalog",
 ): string {
-  const { kind, baseUrl: usual } = catalogVendors[provider] ?? { kind: provider, baseUrl: null };
+  const { kind, baseUrl: usual, unpriced } = catalogVendors[provider] ?? { kind: provider, baseUrl: null };
+  const models = chosen === "catalog" ? (unpriced ?? chosen) : chosen;
   const isCompatible = kind === "openai-compatible";
   const address = baseUrl ?? usual;
   // Quirks are looked up by the server's usual host, so another address has to state them.
@@ -24,6 +25,7 @@ export function providerToml(
     ...(quirks.length === 0 ? [] : [`quirks = ${JSON.stringify(quirks)}`]),
     `api_key = "env:${variable}"`,
     `models = ${JSON.stringify(models)}`,
+    ...(unpriced === undefined ? [] : ['unpriced = "budget-only"']),
     ...(isCompatible ? [`catalog = ${JSON.stringify(provider)}`] : []),
     "",
   ].join("\n");

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Environment } from "../../base/system/environment.ts";
-import { catalogVendors } from "../catalog/vendors.ts";
+import { type CatalogVendor, catalogVendors, type VendorAccount } from "../catalog/vendors.ts";
 import { azureVariables } from "./variables.ts";
 
 /** A vendor whose key is in the environment. The key itself is read where the provider is loaded, as for a file. */
@@ -30,15 +30,14 @@ export interface EnvironmentVendors {
 export function vendorsInEnvironment(env: Environment, own: OwnAddress): EnvironmentVendors {
   const served: FoundVendor[] = [];
   const skipped: SkippedVariable[] = [];
-  for (const [provider, { keys, baseUrls }] of Object.entries(catalogVendors)) {
-    for (const variable of keys) {
-      if (env[variable] === undefined) continue;
-      const at = baseUrls.find((name) => (env[name] ?? "").trim() !== "");
-      const baseUrl = at === undefined ? null : (env[at] ?? "").trim();
-      const reason =
-        whyNotKey(env[variable]) ?? (at === undefined ? null : whyNotAddress(at, baseUrl ?? "", own));
+  for (const [provider, vendor] of Object.entries(catalogVendors)) {
+    for (const variable of vendor.keys) {
+      const key = env[variable];
+      if (key === undefined) continue;
+      const { baseUrl, problem } = addressIn(env, vendor, own);
+      const reason = whyNotKey(key) ?? problem;
       if (reason !== null) skipped.push({ variable, reason });
-      else if (!served.some((vendor) => vendor.provider === provider))
+      else if (!served.some((other) => other.provider === provider))
         served.push({ provider, variable, baseUrl });
     }
   }
@@ -50,6 +49,36 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
         whyNotKey(azureKey) ?? "Azure OpenAI needs a configuration file; `sluice config init` writes one",
     });
   return { served, skipped };
+}
+
+/** Null for the vendor's usual address. */
+interface FoundAddress {
+  readonly baseUrl: string | null;
+  readonly problem: string | null;
+}
+
+/** An address of its own comes before the account. */
+function addressIn(env: Environment, { baseUrls, account }: CatalogVendor, own: OwnAddress): FoundAddress {
+  const at = baseUrls.find((name) => (env[name] ?? "").trim() !== "");
+  if (at !== undefined) {
+    const baseUrl = (env[at] ?? "").trim();
+    return { baseUrl, problem: whyNotAddress(at, baseUrl, own) };
+  }
+  return account === undefined ? { baseUrl: null, problem: null } : accountAddress(env, account);
+}
+
+/** Databricks' tools accept the host with and without `https://`. */
+function accountAddress(
+  env: Environment,
+  { variable, baseUrl, form, expected }: VendorAccount,
+): FoundAddress {
+  const account = (env[variable] ?? "")
+    .trim()
+    .replace(/^https:\/\//, "")
+    .replace(/\/+$/, "");
+  if (account === "") return { baseUrl: null, problem: `${variable} is missing: set it to ${expected}` };
+  if (!form.test(account)) return { baseUrl: null, problem: `${variable} is not ${expected}` };
+  return { baseUrl: baseUrl.replace("ACCOUNT", account), problem: null };
 }
 
 /** Null for what may be a key of a vendor. */
