@@ -87,7 +87,7 @@ describe("serve with the keys of vendors alone", () => {
     await sluice.cliJson("ledger", "audit");
   }, 60_000);
 
-  test("serves vendors without a list to keys with a budget of tokens, and says why to others", async () => {
+  test("serves vendors without a list to keys with a budget of tokens, and rejects others", async () => {
     await using sluice = await Sluice.start({ env });
     await sluice.told("listening on");
     expect(sluice.output).toContain("unknown prices: only token-budget keys can use it");
@@ -105,7 +105,7 @@ describe("serve with the keys of vendors alone", () => {
       expect(seen?.body["model"]).toBe(model);
       const calls = server.requests.length;
       const refused = await sluice.request("/v1/chat/completions", { key: credit, body });
-      expect([name, refused.status]).toEqual([name, 404]);
+      expect([name, refused.status]).toEqual([name, 403]);
       expect(server.requests.length).toBe(calls);
     }
   }, 60_000);
