@@ -105,6 +105,17 @@ test("who waits for no more than before keeps waiting in the same place", async 
   expect(budget.takenBytes).toBe(60);
 });
 
+test("a reservation that has shrunk takes memory again for its next part", async () => {
+  const budget = budgetOf(100, 100);
+  const reservation = budget.reserve("a");
+  await reservation.growWhenFree(60, longMs);
+  reservation.shrinkTo(0);
+  await reservation.growWhenFree(50, longMs);
+  expect(budget.takenBytes).toBe(50);
+  reservation.release();
+  expect(budget.takenBytes).toBe(0);
+});
+
 test("a reservation that is released while it waits takes nothing, and keeps nobody waiting", async () => {
   const budget = budgetOf(100, 100);
   const [first, second] = [budget.reserve("a"), budget.reserve("b")];

@@ -1,6 +1,8 @@
 import { asBuffer } from "../../base/bytes.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
+import { largeBodyBytes } from "../body-worker/large-body.ts";
+import { type AdmittedCall, maxMemoryWaitMs } from "../exchange/admitted-call.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { commonHeaders } from "../response/headers.ts";
 import { pacedResponse } from "../response/paced-response.ts";
@@ -15,9 +17,14 @@ import { storedDialect } from "../turns/storage-settings.ts";
 export function eventsResponse(call: AdmittedCall, id: string, from: number, isFirst = false): Response {
   const { gateway, exchange } = call;
   const reader = gateway.eventReaders.enter(call.keyId, id, isFirst);
+  // Of its own: the exchange may run the response, or be over long before the last event.
+  const memory = gateway.answers.reserve(call.keyId);
   const body = {
-    pieces: (isOver: () => boolean) => storedEvents(call, reader, from, isOver),
-    release: () => reader.leave(),
+    pieces: (isOver: () => boolean) => storedEvents({ call, reader, memory }, from, isOver),
+    release: () => {
+      memory.release();
+      reader.leave();
+    },
   };
   return pacedResponse(exchange, body, { headers: { ...commonHeaders(exchange), ...streamHeaders } });
 }
@@ -25,10 +32,15 @@ export function eventsResponse(call: AdmittedCall, id: string, from: number, isF
 /** Written at once to a connection. A frame of a WebSocket has a whole event. */
 const maxPieceBytes = 256 * 1024;
 
+interface Reading {
+  readonly call: AdmittedCall;
+  readonly reader: EventReader;
+  readonly memory: BodyReservation;
+}
+
 /** Any number of readers can read the same events, each at its own speed. */
 async function* storedEvents(
-  call: AdmittedCall,
-  reader: EventReader,
+  { call, reader, memory }: Reading,
   from: number,
   isOver: () => boolean,
 ): AsyncGenerator<Piece> {
@@ -49,9 +61,9 @@ async function* storedEvents(
       continue;
     }
     const events = withoutFirst(part.events, next - part.first);
-    await call.awaitMemory(events.length);
+    if (events.length >= largeBodyBytes) await memory.growWhenFree(events.length, maxMemoryWaitMs);
     for (let at = 0; at < events.length; at += pieceBytes) yield events.subarray(at, at + pieceBytes);
-    exchange.taken.memory?.shrinkTo(0);
+    memory.shrinkTo(0);
     if (part.isEnd) return;
     next = part.first + part.count;
     quietSinceMs = performance.now();

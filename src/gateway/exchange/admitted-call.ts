@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** Much less than a provider may take to respond: what waits here keeps its own request in memory. */
-const maxMemoryWaitMs = 10_000;
+export const maxMemoryWaitMs = 10_000;
 
 /**
  * A request after admission. Each stage of a request (request/route.ts has the next) is created once, when its step has
