@@ -82,6 +82,11 @@ export function cursorOf(entry: ChainedFeedEntry): string {
   return `${entry.id}.${(entry.hash ?? hashOf(entry)).slice(0, hashLength)}`;
 }
 
+/** Whether a cursor is this entry's. During an upgrade the older gateways form cursors without the entry's hash. */
+export function isCursorOf(cursor: string, entry: ChainedFeedEntry): boolean {
+  return cursor === cursorOf(entry) || cursor === cursorOf({ ...entry, hash: null });
+}
+
 /** An entry with its whole hash, as statements show it; null if it is from before the chain. */
 export function entryText({ id, hash }: Pick<ChainedFeedEntry, "id" | "hash">): string | null {
   return hash === null ? null : `${id}.${hash}`;

@@ -120,7 +120,7 @@ export class BodyReservation {
     const more = this.#bytes - bytes;
     if (more <= 0) return;
     this.#bytes = bytes;
-    // Whoever wants more than this again has to wait for it again.
+    // What was wanted before has to be reserved again.
     this.#wanted = Math.min(this.#wanted, bytes);
     this.#budget.giveBack(this.#holder, more);
   }

@@ -7,6 +7,7 @@ import { iso } from "../../src/admin/moments.ts";
 import { msPerDay, systemClock } from "../../src/base/clock.ts";
 import { exactCredits, nanoFromExact } from "../../src/base/money/money.ts";
 import { makeRates } from "../../src/base/money/rates.ts";
+import { cursorOf } from "../../src/feed/entry-document.ts";
 import { copyAll, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startAdmin } from "../admin/routes/fixtures.ts";
@@ -179,6 +180,22 @@ test("a cursor is valid where its entry is, and nowhere else", async () => {
   expect(through).toMatchObject({ status: 400, code: "invalid_request", param: "through" });
   await one.close();
   await other.close();
+});
+
+testEachStore("a cursor from an older release beside this one is valid", async (database) => {
+  const store = await database.openGateway(clock);
+  const key = keyRecord();
+  await store.insertKey(key, 1_000);
+  await store.charge([settleItem(key.id, 5)]);
+  const [first] = await store.feed.entries(0, 1);
+  if (first === undefined) throw new Error("the top-up is an entry");
+  // It knows nothing of the entry's hash.
+  const older = cursorOf({ ...first, hash: null });
+  expect(older).not.toBe(cursorOf(first));
+  const [next, ...others] = await follow(store, older);
+  expect([next?.kind, others]).toEqual(["charge", []]);
+  const forged = `${older.slice(0, -1)}${older.endsWith("A") ? "B" : "A"}`;
+  expect((await rejection(follow(store, forged))).status).toBe(400);
 });
 
 test("nonsense is 400, with the parameter and what to write", async () => {

@@ -1,7 +1,7 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { anchorText } from "../../base/money/anchor.ts";
 import { exactCredits, nanoFromExact } from "../../base/money/money.ts";
-import { cursorOf, entryIdOf, feedDocument } from "../../feed/entry-document.ts";
+import { cursorOf, entryIdOf, feedDocument, isCursorOf } from "../../feed/entry-document.ts";
 import { restoredOf } from "../../feed/restored.ts";
 import type { FeedPush } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
@@ -82,7 +82,7 @@ async function beginning(
 async function placeOf({ store }: OperationContext, cursor: string, param: string): Promise<number> {
   const id = entryIdOf(cursor);
   const entry = await store.feed.entry(id);
-  if (entry !== null && cursorOf(entry) === cursor) return id;
+  if (entry !== null && isCursorOf(cursor, entry)) return id;
   const message = `\`${param}\` matches no entry of this ledger: it belongs to a different database, or a restore has undone its entry. Use the cursor of an earlier entry.`;
   throw new AdminError(400, "invalid_request", message, { param });
 }

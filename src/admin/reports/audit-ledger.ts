@@ -1,7 +1,7 @@
 import { type Alert, unsetAlertFields } from "../../alerts/alert.ts";
 import { anchorText } from "../../base/money/anchor.ts";
 import { plural } from "../../base/text/plural.ts";
-import { cursorOf, entryIdOf, entryText } from "../../feed/entry-document.ts";
+import { cursorOf, entryIdOf, entryText, isCursorOf } from "../../feed/entry-document.ts";
 import { type AuditReport, audit, type Difference } from "../../ledger/audit.ts";
 import type { AuditOptions } from "../../ledger/audit-charges.ts";
 import type { Store } from "../../store/store.ts";
@@ -50,6 +50,7 @@ async function anchorLike({ chain }: Store, kept: string): Promise<string | null
 async function entryLike({ feed }: Store, kept: string): Promise<string | null> {
   const entry = await feed.entry(entryIdOf(kept));
   if (entry === null) return null;
+  if (isCursorOf(kept, entry)) return kept;
   return kept.length === cursorOf(entry).length ? cursorOf(entry) : entryText(entry);
 }
 
