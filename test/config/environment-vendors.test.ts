@@ -80,8 +80,8 @@ describe("vendors in the environment", () => {
       "https://api.cloudflare.com/client/v4/accounts/0123abcd/ai/v1",
     ],
     [
-      { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "myorg-account1" },
-      "https://myorg-account1.snowflakecomputing.com/api/v2/cortex/v1",
+      { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "myorg-my_account1" },
+      "https://myorg-my-account1.snowflakecomputing.com/api/v2/cortex/v1",
     ],
     [
       { SNOWFLAKE_PAT: "a", SNOWFLAKE_ACCOUNT: "ignored", SNOWFLAKE_BASE_URL: "https://example.com/v1" },

@@ -37,6 +37,19 @@ async function refresh(lines: readonly CatalogLine[], files: readonly string[], 
 }
 
 describe("a refresh of the catalog", () => {
+  test("begins the list of a new vendor with what every server with OpenAI's API has", async () => {
+    const file = listFile({
+      "groq/chat": entry(1),
+      "groq/embedding": entry(1, { mode: "embedding", output_cost_per_token: 0 }),
+      "groq/rerank": entry(1, { mode: "rerank" }),
+    });
+    const { lines } = await refresh([], [file]);
+    expect(lines.map(({ id, serves }) => [id, serves])).toEqual([
+      ["chat", undefined],
+      ["embedding", ["embeddings"]],
+    ]);
+  });
+
   test("takes the price of the list, says from what to what, and keeps prices of calls", async () => {
     const cached = { cache_read_input_token_cost: 0.05 / 1e6, input_cost_per_token_batches: 0.6 / 1e6 };
     const file = listFile({ "groq/m": entry(1.5, { ...cached, output_cost_per_token_batches: 1.4 / 1e6 }) });

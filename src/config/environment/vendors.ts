@@ -67,7 +67,7 @@ function addressIn(env: Environment, { baseUrls, account }: CatalogVendor, own: 
   return account === undefined ? { baseUrl: null, problem: null } : accountAddress(env, account);
 }
 
-/** Databricks' tools accept the host with and without `https://`. */
+/** Databricks' tools accept the host with and without `https://`. Snowflake has `-` in an address for a `_` in an account. */
 function accountAddress(
   env: Environment,
   { variable, baseUrl, form, expected }: VendorAccount,
@@ -78,7 +78,7 @@ function accountAddress(
     .replace(/\/+$/, "");
   if (account === "") return { baseUrl: null, problem: `${variable} is missing: set it to ${expected}` };
   if (!form.test(account)) return { baseUrl: null, problem: `${variable} is not ${expected}` };
-  return { baseUrl: baseUrl.replace("ACCOUNT", account), problem: null };
+  return { baseUrl: baseUrl.replace("ACCOUNT", account.replaceAll("_", "-")), problem: null };
 }
 
 /** Null for what may be a key of a vendor. */
