@@ -64,6 +64,27 @@ else
       await client.close();
     });
 
+    test("keep an alert acknowledged that has another name now, and not the new one of its name", async () => {
+      await using database = await emptyDatabase();
+      const client = clientOf(database.url);
+      await migrate(client, migrations.slice(0, 4));
+      await client.query("INSERT INTO acknowledged_alerts VALUES ('model_unavailable', 'ada', 9)");
+      const alert = '{"kind":"model_unavailable","text":"Model m is not served."}';
+      await client.query("INSERT INTO findings VALUES ('gw_1', $1, 9)", [`[${alert}]`]);
+      await client.query("INSERT INTO past_alerts (id, alert, began_at_ms) VALUES ($1, $2, 1)", [
+        "model_unavailable model m ",
+        alert,
+      ]);
+      await migrate(client);
+      const found = await client.query(
+        "SELECT kind, findings, id, alert FROM acknowledged_alerts, findings, past_alerts",
+      );
+      const renamed = alert.replace("model_unavailable", "model_skipped");
+      const [kind, id] = ["model_skipped", "model_skipped model m "];
+      expect(found).toEqual([{ kind, findings: `[${renamed}]`, id, alert: renamed }]);
+      await client.close();
+    });
+
     test("of a later release do not stop this one, unless they say so", async () => {
       await using database = await emptyDatabase();
       const client = clientOf(database.url);

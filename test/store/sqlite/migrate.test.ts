@@ -154,3 +154,30 @@ test("a command of a newer release leaves the database of a running gateway as i
   (await lockFolder(dataFolder(folder.dir))).release();
   database.close();
 });
+
+test("an alert that has another name now stays acknowledged, and the new one of its name is not", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.dir, "sluice.db");
+  const database = new Database(file);
+  migrate(database, { file, nowMs, migrations: migrations.slice(0, 4) });
+  database.run(
+    "INSERT INTO acknowledged_alerts VALUES ('model_unavailable', 'ada', 9), ('disk_low', 'ada', 9)",
+  );
+  const alert = '{"kind":"model_unavailable","text":"Model m is not served."}';
+  database.run("INSERT INTO findings VALUES ('gw_1', ?, 9)", [`[${alert}]`]);
+  database.run("INSERT INTO past_alerts (id, alert, began_at_ms) VALUES (?, ?, 1)", [
+    "model_unavailable model m ",
+    alert,
+  ]);
+  migrate(database, { file, nowMs });
+  const renamed = alert.replace("model_unavailable", "model_skipped");
+  expect(database.query("SELECT kind FROM acknowledged_alerts ORDER BY kind").values()).toEqual([
+    ["disk_low"],
+    ["model_skipped"],
+  ]);
+  expect(database.query("SELECT findings FROM findings").values()).toEqual([[`[${renamed}]`]]);
+  expect(database.query("SELECT id, alert FROM past_alerts").values()).toEqual([
+    ["model_skipped model m ", renamed],
+  ]);
+  database.close();
+});

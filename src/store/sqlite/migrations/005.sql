@@ -45,3 +45,9 @@ CREATE TABLE cleaned_labels (label TEXT PRIMARY KEY, cleaned TEXT NOT NULL) STRI
 
 -- How often the batch that a line ran in at its provider was cancelled there.
 ALTER TABLE batch_lines ADD COLUMN cancellations INTEGER NOT NULL DEFAULT 0;
+
+-- A model that is not served is `model_skipped` now: `model_unavailable` is another alert, which no operator has acknowledged.
+UPDATE acknowledged_alerts SET kind = 'model_skipped' WHERE kind = 'model_unavailable';
+UPDATE findings SET findings = replace(findings, '"kind":"model_unavailable"', '"kind":"model_skipped"');
+UPDATE past_alerts SET id = 'model_skipped' || substr(id, 18), alert = replace(alert, '"kind":"model_unavailable"', '"kind":"model_skipped"')
+  WHERE id LIKE 'model_unavailable %';
