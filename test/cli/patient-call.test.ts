@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { framesHeader, framesType } from "../../src/base/requests/frames.ts";
 import { RemoteTransport } from "../../src/cli/gateways/remote.ts";
+import { callPatiently } from "../../src/cli/operations/patient-call.ts";
 
 const call = { method: "GET", path: "/keys", body: null } as const;
 const change = { method: "POST", path: "/keys", body: "{}" } as const;
@@ -23,6 +24,24 @@ test("an address that accepts connections and stays silent is given up, by a cha
   expect(await failureOf(transport.send(change, () => {}))).toEndWith(
     "; the change can still take effect: check before you repeat it",
   );
+});
+
+test("no probe outlives its call, so that the command ends with its message", async () => {
+  const probes: AbortSignal[] = [];
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const sent = callPatiently({
+    send: untilAborted,
+    probe(signal) {
+      probes.push(signal);
+      return untilAborted(signal);
+    },
+    onNote() {},
+    patience,
+  });
+  expect(await failureOf(sent)).not.toBe("an answer");
+  expect(probes.length).toBeGreaterThan(1);
+  expect(probes.filter((signal) => !signal.aborted)).toEqual([]);
 });
 
 test("a gateway that works on a call for long is waited for, as long as it responds to others", async () => {

@@ -40,19 +40,25 @@ export interface PatientCall {
 export async function callPatiently({ send, probe, onNote, patience }: PatientCall): Promise<Response> {
   const { probeEveryMs, probeMs, frameMs } = patience;
   const silent = new AbortController();
+  const ended = new AbortController();
   let framedAtMs: number | null = null;
   const watch = setInterval(() => {
     if (framedAtMs !== null) {
       if (performance.now() - framedAtMs > frameMs) silent.abort(new GatewaySilent(frameMs));
       return;
     }
-    probe(abortAfter(probeMs)).catch((error: unknown) => {
+    const probing = AbortSignal.any([abortAfter(probeMs), ended.signal]);
+    probe(probing).catch((error: unknown) => {
       if (error instanceof DOMException && framedAtMs === null) silent.abort(new GatewaySilent(probeMs));
     });
   }, probeEveryMs);
   // The call itself keeps the process alive.
   watch.unref();
-  const end = () => clearInterval(watch);
+  const end = () => {
+    clearInterval(watch);
+    // A probe that waits would keep the process alive.
+    ended.abort();
+  };
   const orSilent = (error: unknown): never => {
     end();
     throw silent.signal.aborted ? silent.signal.reason : error;
