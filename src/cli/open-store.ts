@@ -27,7 +27,7 @@ export async function withStore<Result>(
   const dir = dataFolder(options, terminal);
   if (address === null) await rejectUnusable({ dir, cwd: terminal.cwd, create: false, writes: false });
   const store = await (address === null
-    ? openFolder(dir, terminal)
+    ? openFolderForCommand(dir, terminal)
     : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
   try {
     return await work({ store, clock: systemClock, dir });
@@ -61,6 +61,14 @@ export function openFolder(dir: string, terminal: Terminal, locks = false): Prom
     terminal.note(`upgrading the database from schema ${from} to ${to}; a copy of the old one is in ${copy}`);
   const callbacks = { onPermissionsRestricted, onMigration };
   return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", locks, ...callbacks }));
+}
+
+/** Opens the folder for a command, which says if charges may be missing there. A gateway logs that. */
+export async function openFolderForCommand(dir: string, terminal: Terminal, locks = false): Promise<Store> {
+  const store = await openFolder(dir, terminal, locks);
+  const damage = store.files?.damage ?? null;
+  if (damage !== null) terminal.note(damage.text);
+  return store;
 }
 
 /** Runs `work` on the data folder, and explains an unusable folder. */

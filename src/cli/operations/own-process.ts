@@ -13,7 +13,7 @@ import type { PostgresLocation } from "../../store/settings.ts";
 import type { DataOptions } from "../help.ts";
 import { knownNames } from "../known-names.ts";
 import { openContent } from "../open-content.ts";
-import { openFolder } from "../open-store.ts";
+import { openFolderForCommand } from "../open-store.ts";
 import { configFileOf } from "../serve/files-for-commands.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { callingUser } from "./calling-user.ts";
@@ -49,7 +49,7 @@ export class OwnProcess implements Transport {
     const opened = new AsyncDisposableStack();
     try {
       const store = await (address === null
-        ? openFolder(dir, terminal, locks)
+        ? openFolderForCommand(dir, terminal, locks)
         : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
       opened.defer(() => store.close());
       const { env, cwd } = terminal;
