@@ -219,18 +219,25 @@ function tooManyInFlight(limit: number | null): GatewayError {
   );
 }
 
-const unusable = {
-  disabled: ["key_disabled", "The API key is disabled."],
-  closed: ["key_disabled", "The account of this API key is closed."],
-  expired: ["key_expired", "The API key has expired."],
-  suspended: ["invalid_credentials", "The API key is suspended."],
-  revoked: ["invalid_credentials", "The API key has been revoked."],
-  unknown_key: ["invalid_credentials", "The API key is not valid."],
+/** Why a key cannot be used, as its client is told. */
+export const unusableKeys = {
+  disabled: ["key_disabled", "The API key is disabled. Ask the operator to enable it."],
+  closed: [
+    "key_disabled",
+    "The account of this API key is closed. Ask the operator for a key of another account.",
+  ],
+  expired: ["key_expired", "The API key has expired. Ask the operator to extend it, or for a new one."],
+  suspended: ["invalid_credentials", "The API key is suspended. Ask the operator to enable it."],
+  revoked: ["invalid_credentials", "The API key has been revoked. Ask the operator for a new one."],
+  unknown_key: [
+    "invalid_credentials",
+    "The API key is not valid. Check that all of it was copied, and that this is the gateway that issued it.",
+  ],
 } as const;
 
 /** The key was changed after this gateway last read it; the database is right. */
-function unusableKey(status: keyof typeof unusable): GatewayError {
-  const [code, message] = unusable[status];
+function unusableKey(status: keyof typeof unusableKeys): GatewayError {
+  const [code, message] = unusableKeys[status];
   return new GatewayError(code, message);
 }
 

@@ -67,7 +67,11 @@ const tryOthers = { ...neverRetried, mayTryOtherDeployments: true, evidence: "pr
 
 /** No connection: refused, unknown host, failed TLS handshake, timeout. Nothing was sent, so nothing is billed. */
 export function unreachable(cause: unknown): Failure {
-  const error = new GatewayError("provider_unavailable", "The provider cannot be reached.", { cause });
+  const error = new GatewayError(
+    "provider_unavailable",
+    "The provider cannot be reached. Retry in a few seconds.",
+    { cause },
+  );
   const failure = { ...tryOthers, error, evidence: "connection" } as const;
   const certificate = certificateProblem(cause);
   if (certificate === null) return { ...failure, kind: "unreachable", mayRetry: true };
@@ -320,7 +324,7 @@ function busy(providerError: ProviderError): UnlabelledFailure {
 }
 
 function statusError(status: number, providerError: ProviderError): GatewayError {
-  return new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
+  return new GatewayError("upstream_error", `The provider failed with status ${status}. Retry the request.`, {
     cause: providerError,
   });
 }

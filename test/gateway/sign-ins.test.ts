@@ -150,7 +150,10 @@ describe("an access token", () => {
       const response = await send(paths.messages, access, message);
       return [response.status, ((await response.json()) as { error?: { message: string } }).error?.message];
     };
-    expect(await become("disabled")).toEqual([403, "The API key is disabled."]);
+    expect(await become("disabled")).toEqual([
+      403,
+      "The API key is disabled. Ask the operator to enable it.",
+    ]);
     expect((await become("active"))[0]).toBe(200);
     expect(await become("suspended")).toEqual([401, expect.stringContaining("`/login`")]);
     expect((await become("active"))[0]).toBe(200);

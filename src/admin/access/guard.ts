@@ -248,7 +248,11 @@ export async function tryToken(
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);
-  return refused(401, "invalid_credentials", "Wrong admin token.");
+  return refused(
+    401,
+    "invalid_credentials",
+    "Wrong admin token. Use one that `sluice admin-tokens create` has printed, or the first one.",
+  );
 }
 
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {

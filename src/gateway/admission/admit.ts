@@ -4,6 +4,7 @@ import { modeOrigins } from "../../base/key-attributes.ts";
 import { plural } from "../../base/text/plural.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { hashSecret, hasKeyForm } from "../../keys/secret.ts";
+import { unusableKeys } from "../../ledger/hold-errors.ts";
 import type { RateVerdict } from "../../limits/bucket.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -113,7 +114,7 @@ async function findAfresh(gateway: Gateway, exchange: Exchange, presented: strin
     keys.find(presented) ?? (isPlausible ? await findInPlayground(gateway, exchange, presented) : null);
   if (key !== null) return key;
   const token = keys.signIns.ofToken(presented);
-  throw token === null ? rejected("The API key is not valid.") : signInOver(token.problem ?? "ended");
+  throw token === null ? rejected(unusableKeys.unknown_key[1]) : signInOver(token.problem ?? "ended");
 }
 
 /**
@@ -220,11 +221,11 @@ function bearerToken(authorization: string): string {
 function checkKey(key: KeyRecord, { request, route }: ClientCall, { atMs, isSignIn }: Exchange): void {
   const status = effectiveStatus(key, atMs);
   if (isSignIn && (status === "revoked" || status === "suspended")) throw signInOver(status);
-  if (status === "revoked") throw rejected("The API key has been revoked.");
-  if (status === "suspended") throw rejected("The API key is suspended.");
+  if (status === "revoked" || status === "suspended") throw rejected(unusableKeys[status][1]);
   if (key.mode !== route.mode) throw rejected(wrongOrigin(key, originReachedAt(request)));
-  if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
-  if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
+  if (status === "active") return;
+  const [code, message] = unusableKeys[status];
+  throw unusable(route, code, message);
 }
 
 function wrongOrigin({ mode }: KeyRecord, origin: string): string {

@@ -38,7 +38,11 @@ function advisorOf(
   }
   const { model } = first;
   if (!catalog.permits(key, model)) {
-    throw new GatewayError("key_disabled", `This key cannot use model "${model.id}".`, { param });
+    throw new GatewayError(
+      "key_disabled",
+      `This key cannot use model "${model.id}". Choose one of GET /v1/models, or ask the operator to allow it.`,
+      { param },
+    );
   }
   const price = highestPrice(runs.map((run) => run.price));
   const maxOutputTokens = maxTokens ?? model.maxOutputTokens;
