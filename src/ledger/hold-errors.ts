@@ -219,13 +219,10 @@ function tooManyInFlight(limit: number | null): GatewayError {
   );
 }
 
-/** Why a key cannot be used, as its client is told. */
+/** What the client gets if its key cannot be used. */
 export const unusableKeys = {
   disabled: ["key_disabled", "The API key is disabled. Ask the operator to enable it."],
-  closed: [
-    "key_disabled",
-    "The account of this API key is closed. Ask the operator for a key of another account.",
-  ],
+  closed: ["key_disabled", "The account of this API key is closed. Ask the operator for another key."],
   expired: ["key_expired", "The API key has expired. Ask the operator to extend it, or for a new one."],
   suspended: ["invalid_credentials", "The API key is suspended. Ask the operator to enable it."],
   revoked: ["invalid_credentials", "The API key has been revoked. Ask the operator for a new one."],
