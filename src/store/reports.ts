@@ -101,6 +101,8 @@ export interface GroupQuery extends TimeRange, UsageFilter {
 }
 
 export interface GroupPageQuery extends TimeRange, UsageFilter {
+  /** Only requests of this session, as the client sent it. */
+  readonly session?: string | undefined;
   readonly order: "name" | "worth";
   readonly skip: number;
   readonly limit: number;

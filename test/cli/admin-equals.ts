@@ -23,7 +23,7 @@ export const equals: Readonly<Record<string, readonly string[]>> = {
       [call.replaceAll(/:(\w+)/g, "{$1}")],
     ]),
   ),
-  usage: ["GET /usage", "GET /overview"],
+  usage: ["GET /usage", "GET /overview", "GET /usage/agents"],
   "requests show": ["GET /requests/{id}", "GET /requests/{id}/content"],
   "requests export": ["GET /content/export", "GET /content"],
   "content delete": ["DELETE /content", "DELETE /requests/{id}/content"],

@@ -53,10 +53,30 @@ describe("spend is told apart by", () => {
       owner: null,
       user: null,
       session: "s1",
+      agent: null,
+      parentAgent: null,
       tags: { project: "atlas", env: "prod:1@a.b-c_d" },
       affinity: "conversation",
     });
     expect(JSON.stringify(world.provider.requests[0]?.headers)).not.toContain("atlas");
+  });
+
+  test("the agent inside Claude Code and the one that started it, cleaned and bounded like the session", async () => {
+    const headers = {
+      "x-claude-code-session-id": "s2",
+      "x-claude-code-agent-id": ` ${"a".repeat(300)} `,
+      "x-claude-code-parent-agent-id": "p1",
+    };
+    expect(await labelsOf(await asked("messages", {}, headers))).toMatchObject({
+      session: "s2",
+      agent: "a".repeat(256),
+      parentAgent: "p1",
+    });
+    const main = { "x-claude-code-session-id": "s2", "x-claude-code-agent-id": " " };
+    expect(await labelsOf(await asked("messages", {}, main))).toMatchObject({
+      agent: null,
+      parentAgent: null,
+    });
   });
 
   test("the key's owner as they are then, addresses without regard to case", async () => {
@@ -206,6 +226,26 @@ test("of a key's users so many are told apart on a day, and the others are count
     ["other", 3],
   ]);
   expect((await reports.exchanges({ limit: 10, labels: { user: "c" } })).rows).toHaveLength(2);
+});
+
+test("agents beyond the counted ones of a day are counted together, and each can still be found", async () => {
+  await using small = await World.start();
+  Object.assign(small.gateway, { labelValues: new LabelValues(2) });
+  const asking = await small.creditCaller();
+  for (const agent of ["a", "b", "c", "d", "a", "c"]) {
+    const body = hello("messages", "gpt-test", { max_tokens: 10 });
+    const headers = { "x-claude-code-agent-id": agent };
+    expect((await small.ask(asking, { path: paths.messages, body, headers })).status).toBe(200);
+  }
+  await small.settled();
+  const { reports } = small.running.store;
+  const rows = await reports.usageByAll(["agent"], { sinceMs: 0, untilMs: Date.now() + 60_000 });
+  expect(rows.map(({ groups, requests }) => [groups[0], requests])).toEqual([
+    ["a", 2],
+    ["b", 1],
+    ["other", 3],
+  ]);
+  expect((await reports.exchanges({ limit: 10, labels: { agent: "c" } })).rows).toHaveLength(2);
 });
 
 test("a key's own tag is told apart, however many values its clients have sent", async () => {

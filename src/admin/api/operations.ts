@@ -16,6 +16,7 @@ import { playgroundRoutes } from "../playground/routes.ts";
 import { reconcileRoutes } from "../reconcile/routes.ts";
 import { ledgerRoutes } from "../reports/ledger-routes.ts";
 import { reportRoutes } from "../reports/routes.ts";
+import { sessionAgentRoutes } from "../reports/session-agents.ts";
 import { responseRoutes } from "../responses/routes.ts";
 import type { AdminRoute } from "../routes/route.ts";
 import { systemRoutes } from "../system/routes.ts";
@@ -31,6 +32,7 @@ export function operationsOf(deps: AdminDeps): readonly AdminRoute[] {
     ...priceRoutes,
     ...reconcileRoutes(),
     ...reportRoutes(deps),
+    ...sessionAgentRoutes,
     ...ledgerRoutes,
     ...feedRoutes,
     ...contentRoutes,

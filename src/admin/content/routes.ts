@@ -107,10 +107,10 @@ export const contentRoutes: readonly AdminRoute[] = [
     { role: "admin", query: exportQuery, answers: contentExportView },
     async (call) => {
       const { deps, query } = call;
-      const { key: keyName, since, until, user, session, batch, tag, ...rest } = query;
+      const { key: keyName, since, until, user, session, agent, batch, tag, ...rest } = query;
       const nowMs = deps.clock.wallMs();
       const keyId = keyName === undefined ? undefined : (await findKey(deps, keyName)).id;
-      const labels = requestedLabels({ user, session, batch, tag });
+      const labels = requestedLabels({ user, session, agent, batch, tag });
       const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
       return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
     },

@@ -139,11 +139,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "/requests",
       "List requests, newest first",
       { role: "member", query: exchangeQuery, answers: pageOf(exchangeView) },
-      async ({ query: { key, since, until, user, session, batch, tag, ...filters } }) => {
+      async ({ query: { key, since, until, user, session, agent, batch, tag, ...filters } }) => {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-        const labels = requestedLabels({ user, session, batch, tag });
+        const labels = requestedLabels({ user, session, agent, batch, tag });
         const search = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
         const { rows, next } = await searchExchanges(deps.store, search);
         const data = await mapInTurns(rows, (row) => exchangeDocument(row, keyOf));

@@ -3,7 +3,7 @@ import { count, counted, durationMs, figure, moment, nullable, oneOf, text } fro
 import { inFlightView } from "../requests/schema.ts";
 
 /** The definition of each metric, wherever it is shown. The table in docs/usage-reports.md matches it. */
-const sums = {
+export const usageSums = {
   recorded_requests: counted(
     "Requests with a usage record: completed, or failed after the response had started. Rejected and cancelled requests have none.",
   ),
@@ -37,7 +37,7 @@ const sums = {
   average_first_byte_ms: nullable(durationMs),
   average_total_ms: nullable(durationMs),
 };
-export type UsageTotalsView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
+export type UsageTotalsView = Static<ReturnType<typeof Type.Object<typeof usageSums>>>;
 
 const percentiles = {
   first_byte_p50_ms: nullable(durationMs),
@@ -46,7 +46,7 @@ const percentiles = {
   total_p95_ms: nullable(durationMs),
 };
 
-const sumsView = Type.Object({ ...sums, ...percentiles });
+const sumsView = Type.Object({ ...usageSums, ...percentiles });
 export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
@@ -57,14 +57,14 @@ const usageRowView = Type.Object({
   groups: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
   ),
-  ...sums,
+  ...usageSums,
 });
 export type UsageRowView = Static<typeof usageRowView>;
 
 export const chartSteps = ["hour", "day", "week"] as const;
 export type ChartStep = (typeof chartSteps)[number];
 
-const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } = sums;
+const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } = usageSums;
 const chartPoint = Type.Object({
   spend,
   list_cost,
@@ -88,7 +88,7 @@ const usageChartView = Type.Object({
   before: Type.Array(chartPoint, {
     description: "Totals of the preceding range of the same length, step by step.",
   }),
-  before_total: Type.Object(sums),
+  before_total: Type.Object(usageSums),
 });
 export type UsageChartView = Static<typeof usageChartView>;
 
@@ -97,7 +97,7 @@ export const usageView = Type.Object({
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
-  total: Type.Object(sums, { description: "Total over all groups, including other pages." }),
+  total: Type.Object(usageSums, { description: "Total over all groups, including other pages." }),
   chart: Type.Optional(usageChartView),
   as_model: Type.Optional(text("The model of `as_spend`.")),
   as_spend: Type.Optional(
@@ -119,7 +119,7 @@ export type OverviewRange = (typeof overviewRanges)[number];
 
 const overviewPointView = Type.Object({
   at: Type.Integer({ description: "Start of the step, Unix seconds." }),
-  ...sums,
+  ...usageSums,
   ...percentiles,
 });
 export type OverviewPointView = Static<typeof overviewPointView>;
@@ -131,7 +131,7 @@ export const overviewView = Type.Object({
   step_seconds: Type.Integer(),
   points: Type.Array(overviewPointView),
   totals: sumsView,
-  before: Type.Object(sums, { description: "The preceding range of the same length, for comparison." }),
+  before: Type.Object(usageSums, { description: "The preceding range of the same length, for comparison." }),
   top_models: Type.Array(usageRowView),
   top_keys: Type.Array(usageRowView),
   in_flight: count,

@@ -20,7 +20,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
   const isCredit = key?.mode !== "token_budget";
   const usage = exchange.usage ?? noUsage;
   const credits = isCredit ? creditsFromNano(exchange.charged) : 0;
-  const { fallbackFrom, steppedDownFrom, ...labels } = exchange.labels;
+  const { fallbackFrom, steppedDownFrom, parentAgent, ...labels } = exchange.labels;
   return {
     id: exchange.exchangeId,
     entry: exchange.entryId,
@@ -55,6 +55,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     total_ms: exchange.totalMs,
     attempts: exchange.attempts,
     ...labels,
+    parent_agent: parentAgent,
     fallback_from: fallbackFrom,
     stepped_down_from: steppedDownFrom,
   };

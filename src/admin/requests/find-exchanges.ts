@@ -49,13 +49,14 @@ export async function searchExchanges(
 }
 
 export type RequestedLabels = {
-  readonly [Name in "user" | "session" | "batch" | "tag"]?: string | undefined;
+  readonly [Name in "user" | "session" | "agent" | "batch" | "tag"]?: string | undefined;
 };
 
 /** The labels to search for, by their stored names. A tag is written as `project=atlas`. */
 export function requestedLabels({
   user,
   session,
+  agent,
   batch,
   tag,
 }: RequestedLabels): Readonly<Record<string, string>> {
@@ -65,6 +66,7 @@ export function requestedLabels({
   return {
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),
+    ...(agent === undefined ? {} : { agent }),
     ...(batch === undefined ? {} : { batch }),
     ...(tag === undefined ? {} : { [`tag:${name}`]: value.join("=") }),
   };

@@ -20,6 +20,7 @@ export const requestFilters = {
   code: Type.Optional(text("The error's code, such as `upstream_error`.")),
   user: Type.Optional(Type.String()),
   session: Type.Optional(Type.String()),
+  agent: Type.Optional(text("Only requests of this agent, by the id that the client sent.")),
   batch: Type.Optional(text("Only lines of this batch, by its id.")),
   tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
 };
@@ -82,6 +83,8 @@ export const exchangeView = Type.Object({
   owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
   session: nullable(text("The conversation id that the client sent.")),
+  agent: nullable(text("The id of the agent inside the client that sent it.")),
+  parent_agent: nullable(text("The id of the agent that started `agent`.")),
   batch: nullable(text("The batch that it was a line of.")),
   tags: Type.Record(Type.String(), Type.String(), { description: "From the header `x-sluice-tags`." }),
   affinity: oneOf(["conversation", "none"]),

@@ -5,6 +5,10 @@ export interface CallerLabels {
   readonly user: string | null;
   /** The caller's name for the conversation. */
   readonly session: string | null;
+  /** The agent inside the client that sent the request; null for the client's main conversation. */
+  readonly agent: string | null;
+  /** The agent that started it. */
+  readonly parentAgent: string | null;
   readonly tags: Tags;
 }
 
@@ -59,8 +63,8 @@ export function tagsText(tags: Tags): string {
 }
 
 /**
- * Stored labels, as a JSON object by the names that reports group by (`owner`, `user`, `session`, `tag:project`). A
- * value that reports count as `other` has a plus before its name. `fallback_from` is the requested model if one of its
+ * Stored labels, as a JSON object by the names that reports group by (`owner`, `user`, `session`, `agent`, `parent_agent`,
+ * `tag:project`). A value that reports count as `other` has a plus before its name. `fallback_from` is the requested model if one of its
  * fallbacks runs, `stepped_down_from` if a cap names another model to run instead. `owner` is empty for a key without
  * one, and missing only in records from before owners were stored.
  */
@@ -85,6 +89,8 @@ function parsedLabels(text: string | null): StoredLabels {
     owner,
     user,
     session,
+    agent,
+    parent_agent: parentAgent,
     affinity,
     batch,
     fallback_from: fallbackFrom,
@@ -97,6 +103,8 @@ function parsedLabels(text: string | null): StoredLabels {
     owner: owner || null,
     user: user ?? null,
     session: session ?? null,
+    agent: agent ?? null,
+    parentAgent: parentAgent ?? null,
     batch: batch ?? null,
     tags: Object.fromEntries(
       Object.entries(tags).map(([name, value]) => [name.slice(tagPrefix.length), value]),
@@ -112,7 +120,7 @@ export function ownerLabel(owner: string | null): string {
   return name.includes("@") ? name.toLowerCase() : name;
 }
 
-const labelName = /^(?:user|session|batch|tag:[\w.:@-]{1,64})$/;
+const labelName = /^(?:user|session|agent|parent_agent|batch|tag:[\w.:@-]{1,64})$/;
 
 export function isLabelName(name: string): boolean {
   return labelName.test(name);

@@ -10,7 +10,7 @@ export interface StoredCall {
 
 /** Headers that mean something to the gateway or a provider. Others may be secret. */
 const keptHeaders =
-  /^(?:(?:openai|anthropic|x-openai|x-codex|x-sluice)-.*|traceparent|tracestate|x-request-id|session-id|thread-id|session_id|conversation_id|x-session-id|x-claude-code-session-id)$/;
+  /^(?:(?:openai|anthropic|x-openai|x-codex|x-sluice)-.*|traceparent|tracestate|x-request-id|session-id|thread-id|session_id|conversation_id|x-session-id|x-claude-code-(?:session|agent|parent-agent)-id)$/;
 
 /** `others`: headers that the operator has named. */
 export function storedCall({ request, route, address }: ClientCall, others: readonly string[]): StoredCall {

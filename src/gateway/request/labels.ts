@@ -20,6 +20,9 @@ import type { ClientRequest } from "./client-request.ts";
 const header = "x-sluice-tags";
 /** For clients whose requests have no field for it. */
 const userHeader = "x-sluice-user";
+/** Claude Code names the agent that sent a request, and the one that started it. */
+const agentHeader = "x-claude-code-agent-id";
+const parentAgentHeader = "x-claude-code-parent-agent-id";
 const noTags: Tags = {};
 
 /**
@@ -46,7 +49,11 @@ export function labelExchange(
   // A client's many values must not put an operator's tag among the `other` ones.
   const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
   const labels = storedLabels(
-    { owner: key.owner, user, session, tags },
+    {
+      ...{ owner: key.owner, user, session, tags },
+      agent: headers.get(agentHeader),
+      parentAgent: headers.get(parentAgentHeader),
+    },
     (name, value) =>
       (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||
       gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
@@ -145,7 +152,7 @@ const maxReadChars = 16_384;
 
 /** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. Owners always are. */
 export function storedLabels(
-  { owner, user, session, tags }: CallerLabels,
+  { owner, user, session, agent, parentAgent, tags }: CallerLabels,
   isCounted: (name: string, value: string) => boolean,
 ): LabelColumn {
   const kept: Record<string, string> = { owner: ownerLabel(owner) };
@@ -156,6 +163,8 @@ export function storedLabels(
   };
   if (user !== null) keep("user", user);
   if (session !== null) keep("session", session);
+  if (agent !== null) keep("agent", agent);
+  if (parentAgent !== null) keep("parent_agent", parentAgent);
   for (const name in tags) keep(tagPrefix + labelText(name), tags[name] ?? "");
   return kept;
 }

@@ -67,6 +67,8 @@ const dimensions = {
   route: { needs: ["row"], of: () => "route" },
   user: { needs: ["row"], of: () => countedLabel("user") },
   session: { needs: ["row"], of: () => countedLabel("session") },
+  agent: { needs: ["row"], of: () => countedLabel("agent") },
+  parent_agent: { needs: ["row"], of: () => countedLabel("parent_agent") },
   batch: { needs: ["row"], of: () => countedLabel("batch") },
   tag: { needs: ["row"], hasArgument: true, of: (_, name = "") => countedLabel(`tag:${name}`) },
 } satisfies Readonly<Record<string, Dimension>>;

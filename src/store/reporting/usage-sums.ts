@@ -8,9 +8,11 @@ import type {
   SeriesQuery,
   SeriesTotals,
   StepQuery,
+  TimeRange,
 } from "../reports.ts";
 import { totalNames, type UsageTotals } from "../usage-totals.ts";
 import { type Detail, type Dimension, type TimeColumn, timeSteps } from "./dimensions.ts";
+import { sentLabel } from "./label-column.ts";
 import { bandOfColumn } from "./latency-bands.ts";
 import { ofKey } from "./row-search.ts";
 import { namedTotals, summedColumns, summedTotals, totalColumns } from "./total-columns.ts";
@@ -129,15 +131,15 @@ export function latencyBands(read: Query, { stepMs, ...range }: StepQuery): Prom
 
 function detailsOf(
   dimensions: readonly Dimension[],
-  { keyId, accountId }: Pick<SummedQuery, "keyId" | "accountId">,
+  { keyId, accountId, session }: Omit<CountedQuery, keyof TimeRange>,
 ): ReadonlySet<Detail> {
   const details = new Set<Detail>(dimensions.flatMap(({ needs }) => needs));
   if (keyId !== undefined) details.add("key");
-  if (accountId !== undefined) details.add("row");
+  if (accountId !== undefined || session !== undefined) details.add("row");
   return details;
 }
 
-type CountedQuery = Pick<SummedQuery, "sinceMs" | "untilMs" | "keyId" | "accountId">;
+type CountedQuery = Pick<SummedQuery, "sinceMs" | "untilMs" | "keyId" | "accountId" | "session">;
 
 /**
  * Selects the rows that a report adds up, from the totals by the hour if these have the details. `columnsOf` returns
@@ -150,12 +152,14 @@ function countedRows(
   totals: "usage_hours" | "latency_hours",
   columnsOf: (time: TimeColumn) => readonly string[],
 ): string {
-  const { keyId, accountId } = query;
+  const { keyId, accountId, session } = query;
   const ofThatKey = keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
   const ofThatAccount =
     accountId === undefined
       ? ""
       : ` AND account_no = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
+  const ofThatSession =
+    session === undefined ? "" : ` AND ${sentLabel("usage_rows", "session")} = ${parameters.add(session)}`;
   const select = (
     table: string,
     time: TimeColumn,
@@ -184,7 +188,7 @@ function countedRows(
     // In a short range the index on time finds fewer rows than the one on keys.
     const isShort = part.untilMs - part.sinceMs <= msPerDay;
     const key = isShort ? ofThatKey.replace("key_no", "+key_no") : ofThatKey;
-    return select("usage_rows", rows, part, key + ofThatAccount);
+    return select("usage_rows", rows, part, key + ofThatAccount + ofThatSession);
   });
   if (counted.length > 0) return counted.join(" UNION ALL ");
   return columnsOf(rows)

@@ -13,9 +13,11 @@ const ada = {
   owner: "ada@example.com",
   user: "ada",
   session: 's \u{1f600} "1"',
+  agent: "a2",
+  parentAgent: "a1",
   tags: { project: "atlas", "a.b::c": "c:d@e" },
 };
-const bob = { owner: null, user: "bob", session: null, tags: {} };
+const bob = { owner: null, user: "bob", session: null, agent: null, parentAgent: null, tags: {} };
 const usual = { affinity: "conversation", batch: null, fallbackFrom: null, steppedDownFrom: null } as const;
 
 /** As the gateway writes them; of these values reports tell `uncounted` not apart. */
@@ -53,6 +55,8 @@ describe("what a caller says about a request", () => {
       expect(await found({ user: "ada" })).toEqual(adas);
       expect(await found({ session: ada.session, "tag:a.b::c": "c:d@e" })).toEqual(adas);
       expect(await found({ "tag:project": "atlas", user: "bob" })).toEqual([]);
+      expect(await found({ agent: "a2" })).toEqual(adas);
+      expect(await found({ agent: "a1" })).toEqual([]);
       expect(await found({ user: "bob" })).toEqual([rejected.exchangeId]);
       expect(await found({ "tag:it's": "a" })).toEqual([]);
       await store.close();
@@ -64,10 +68,9 @@ describe("what a caller says about a request", () => {
     const key = keyRecord();
     await store.insertKey(key, 10_000);
     const odd = {
-      owner: null,
+      ...bob,
       user: "a\0b\ud800",
       session: "\u{1f600}".repeat(200),
-      tags: {},
     };
     const item = settleItem(key.id, 10, { labels: textOf(odd) });
     await store.charge([item]);
@@ -109,6 +112,10 @@ testEachStore(
         [null, 130],
         [ada.session, 1],
       ]);
+      expect(await by("agent", "parent_agent")).toEqual([
+        [null, null, 130],
+        ["a2", "a1", 1],
+      ]);
       expect(await by("batch")).toEqual([
         [null, 115],
         ["batch_1", 16],
@@ -133,6 +140,43 @@ testEachStore(
     await check(reopened);
     expect((await reopened.reports.exchanges({ limit: 10, labels: { user: "eve" } })).rows).toHaveLength(1);
     await reopened.close();
+  },
+);
+
+testEachStore(
+  "the usage of one session is read alone, also where reports count it as other",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [key, other] = [keyRecord(), keyRecord()];
+    for (const each of [key, other]) await store.insertKey(each, 10_000);
+    const spend = (keyId: string, nano: number, labels: string) => settleItem(keyId, nano, { labels });
+    const child = { ...ada, agent: "a3", parentAgent: "a2" };
+    await store.charge([
+      spend(key.id, 1, textOf(ada)),
+      spend(key.id, 2, textOf(ada, ada.session)),
+      spend(key.id, 4, textOf(child)),
+      spend(key.id, 8, textOf({ ...ada, session: "another" })),
+      spend(key.id, 16, textOf({ ...bob, session: ada.session })),
+      spend(other.id, 32, textOf(child)),
+      spend(key.id, 64, textOf(bob)),
+    ]);
+    const range = { sinceMs: 0, untilMs: Date.UTC(2027, 0), order: "worth", skip: 0, limit: 2 } as const;
+    const agents = async (keyId?: string) => {
+      const query = { ...range, session: ada.session, keyId };
+      const { groups, count, total } = await store.reports.usagePage(["agent", "parent_agent"], query);
+      return [...groups.map(({ groups, spendNano }) => [...groups, spendNano]), [count, total.spendNano]];
+    };
+    expect(await agents()).toEqual([
+      ["a3", "a2", 36],
+      [null, null, 16],
+      [3, 55],
+    ]);
+    expect(await agents(key.id)).toEqual([
+      [null, null, 16],
+      ["a3", "a2", 4],
+      [3, 23],
+    ]);
+    await store.close();
   },
 );
 

@@ -27,6 +27,7 @@ export const requestFilters = {
   route: option("--route <path>", "only this route, such as /v1/messages"),
   user: option("--user <user>", "only this end user, as sent by the client"),
   session: option("--session <session>", "only this conversation"),
+  agent: option("--agent <agent>", "only this agent of a client, by its id"),
   batch: option("--batch <batch>", "only lines of this batch"),
   tag: option("--tag <name=value>", "only requests with this tag, such as project=atlas"),
 };

@@ -78,7 +78,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
       ...right,
       cell: ({ total_ms: ms }) => (ms === null ? none : span(ms)),
     },
-    ...csvOnly("attempts", "user", "session", "batch"),
+    ...csvOnly("attempts", "user", "session", "agent", "parent_agent", "batch"),
     {
       name: "tags",
       value: ({ tags }) =>

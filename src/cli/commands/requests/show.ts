@@ -89,6 +89,8 @@ function requestFacts(request: ExchangeView, { style }: Terminal): Facts {
     said("owner", request.owner),
     said("user", request.user),
     said("session", request.session),
+    said("agent", request.agent),
+    said("parent agent", request.parent_agent),
     said("batch", request.batch),
     tags.length > 0 && ["tags", tags.join(", ")],
     model !== "" && ["affinity", request.affinity],

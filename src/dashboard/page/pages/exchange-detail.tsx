@@ -37,10 +37,20 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
 }
 
 /** Labels that the client sent, each linked to all requests with the same one. */
-function callerFacts({ user, session, batch, tags, affinity }: ExchangeView): readonly NamedFact[] {
+function callerFacts({
+  user,
+  session,
+  agent,
+  parent_agent,
+  batch,
+  tags,
+  affinity,
+}: ExchangeView): readonly NamedFact[] {
   const callerFields = [
     ["User", "user", user],
     ["Session", "session", session],
+    ["Agent", "agent", agent],
+    ["Parent agent", "agent", parent_agent],
     ["Batch", "batch", batch],
     ...Object.entries(tags).map(([name, value]) => [`Tag ${name}`, "tag", `${name}=${value}`] as const),
   ] as const;

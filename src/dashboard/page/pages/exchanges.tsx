@@ -17,7 +17,7 @@ import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
 import { exchangeColumns } from "./exchange-table.tsx";
 
 /** Filters by the caller's labels, set by links on a request. */
-const callerFilters = ["user", "session", "batch", "tag"] as const;
+const callerFilters = ["user", "session", "agent", "batch", "tag"] as const;
 const filterNames = [
   "search",
   "key",

@@ -10,7 +10,7 @@ import { wordOf } from "./usage-table.tsx";
 
 /** The dimensions that usage can be grouped by; a tag by its name, which can be changed. */
 const dimensions = [
-  ...["model", "key", "owner", "account", "provider", "route", "user", "session", "batch"],
+  ...["model", "key", "owner", "account", "provider", "route", "user", "session", "agent", "batch"],
   ...["month", "day", "hour"],
   "tag:project",
 ];

@@ -32,7 +32,7 @@ function hrefOfRow({ groups = {} }: UsageRowView): string | null {
   return hrefOf(`requests?${search}`);
 }
 
-const requestFilters = new Set(["key", "model", "provider", "route", "user", "session", "batch"]);
+const requestFilters = new Set(["key", "model", "provider", "route", "user", "session", "agent", "batch"]);
 
 function requestFilter(dimension: string, value: string): readonly [string | null, string] {
   if (dimension.startsWith("tag:")) return ["tag", `${dimension.slice("tag:".length)}=${value}`];
