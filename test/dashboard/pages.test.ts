@@ -378,4 +378,46 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("button", { name: "First page" }).click();
     await waitFor(async () => (await first.textContent()) === begin, "the first page");
   }, 120_000);
+
+  test("the agents of a session are a tree above its requests, each linked to its requests", async () => {
+    const asker = await sluice.createKey({ label: "Agents of Claude Code" });
+    const body = { model: "gpt-5.6", messages: [{ role: "user", content: "Hello" }] };
+    const ask = (headers: Record<string, string>) =>
+      sluice.request("/v1/chat/completions", {
+        key: asker,
+        headers: { "x-claude-code-session-id": "s1", ...headers },
+        body,
+      });
+    const first = await ask({});
+    await ask({ "x-claude-code-agent-id": "a1" });
+    const child = { "x-claude-code-agent-id": "a2", "x-claude-code-parent-agent-id": "a1" };
+    for (const headers of [child, child]) await ask(headers);
+    const agentsOf = () => sluice.cliJson<readonly object[]>("requests", "list", "--session", "s1");
+    await waitFor(async () => (await agentsOf()).length === 4, "all four to be kept");
+    await page.goto(`${sluice.url}/admin/requests/${first.headers.get("x-request-id")}`);
+    await page.getByRole("link", { name: "s1", exact: true }).click();
+    const tree = page.locator("section").filter({ hasText: "Agents of this session" });
+    await tree.getByRole("link", { name: "a2" }).waitFor();
+    const shown = await tree.locator("tbody tr").allTextContents();
+    expect(
+      shown.map((row) =>
+        row
+          .slice(0, -1)
+          .match(/^(Main conversation|a\d)(\d)/)
+          ?.slice(1),
+      ),
+    ).toEqual([
+      ["Main conversation", "1"],
+      ["a1", "1"],
+      ["a2", "2"],
+    ]);
+    const left = async (name: string) => (await tree.getByText(name, { exact: true }).boundingBox())?.x ?? 0;
+    expect(await left("a1")).toBeGreaterThan(await left("Main conversation"));
+    expect(await left("a2")).toBeGreaterThan(await left("a1"));
+    await tree.getByRole("link", { name: "a2" }).click();
+    await waitFor(
+      async () => (await page.locator(".card").last().locator("tbody tr").count()) === 2,
+      "its requests",
+    );
+  }, 120_000);
 });

@@ -1,9 +1,19 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "../formats/shapes.ts";
+import {
+  count,
+  counted,
+  durationMs,
+  figure,
+  flag,
+  moment,
+  nullable,
+  oneOf,
+  text,
+} from "../formats/shapes.ts";
 import { inFlightView } from "../requests/schema.ts";
 
 /** The definition of each metric, wherever it is shown. The table in docs/usage-reports.md matches it. */
-export const usageSums = {
+const sums = {
   recorded_requests: counted(
     "Requests with a usage record: completed, or failed after the response had started. Rejected and cancelled requests have none.",
   ),
@@ -37,7 +47,7 @@ export const usageSums = {
   average_first_byte_ms: nullable(durationMs),
   average_total_ms: nullable(durationMs),
 };
-export type UsageTotalsView = Static<ReturnType<typeof Type.Object<typeof usageSums>>>;
+export type UsageTotalsView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
 
 const percentiles = {
   first_byte_p50_ms: nullable(durationMs),
@@ -46,7 +56,7 @@ const percentiles = {
   total_p95_ms: nullable(durationMs),
 };
 
-const sumsView = Type.Object({ ...usageSums, ...percentiles });
+const sumsView = Type.Object({ ...sums, ...percentiles });
 export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
@@ -57,14 +67,14 @@ const usageRowView = Type.Object({
   groups: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
   ),
-  ...usageSums,
+  ...sums,
 });
 export type UsageRowView = Static<typeof usageRowView>;
 
 export const chartSteps = ["hour", "day", "week"] as const;
 export type ChartStep = (typeof chartSteps)[number];
 
-const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } = usageSums;
+const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } = sums;
 const chartPoint = Type.Object({
   spend,
   list_cost,
@@ -88,7 +98,7 @@ const usageChartView = Type.Object({
   before: Type.Array(chartPoint, {
     description: "Totals of the preceding range of the same length, step by step.",
   }),
-  before_total: Type.Object(usageSums),
+  before_total: Type.Object(sums),
 });
 export type UsageChartView = Static<typeof usageChartView>;
 
@@ -97,7 +107,7 @@ export const usageView = Type.Object({
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
-  total: Type.Object(usageSums, { description: "Total over all groups, including other pages." }),
+  total: Type.Object(sums, { description: "Total over all groups, including other pages." }),
   chart: Type.Optional(usageChartView),
   as_model: Type.Optional(text("The model of `as_spend`.")),
   as_spend: Type.Optional(
@@ -114,12 +124,33 @@ export const usageView = Type.Object({
 });
 export type UsageView = Static<typeof usageView>;
 
+const sessionAgentView = Type.Object({
+  agent: nullable(
+    text("Null for the main conversation, `other` for agents that reports do not list by themselves."),
+  ),
+  parent_agent: nullable(text("The agent that started it, as the client sent it.")),
+  depth: Type.Integer({ minimum: 0, description: "Its level in the tree." }),
+  ...sums,
+});
+export type SessionAgentView = Static<typeof sessionAgentView>;
+
+export const sessionAgentsView = Type.Object({
+  since: moment,
+  until: moment,
+  data: Type.Array(sessionAgentView, {
+    description: "In the order of the tree: each agent is followed by the agents that it started.",
+  }),
+  total: Type.Object(sums),
+  complete: flag("All agents are listed. `total` includes all in any case."),
+});
+export type SessionAgentsView = Static<typeof sessionAgentsView>;
+
 export const overviewRanges = ["1h", "24h", "7d", "30d"] as const;
 export type OverviewRange = (typeof overviewRanges)[number];
 
 const overviewPointView = Type.Object({
   at: Type.Integer({ description: "Start of the step, Unix seconds." }),
-  ...usageSums,
+  ...sums,
   ...percentiles,
 });
 export type OverviewPointView = Static<typeof overviewPointView>;
@@ -131,7 +162,7 @@ export const overviewView = Type.Object({
   step_seconds: Type.Integer(),
   points: Type.Array(overviewPointView),
   totals: sumsView,
-  before: Type.Object(usageSums, { description: "The preceding range of the same length, for comparison." }),
+  before: Type.Object(sums, { description: "The preceding range of the same length, for comparison." }),
   top_models: Type.Array(usageRowView),
   top_keys: Type.Array(usageRowView),
   in_flight: count,

@@ -1,37 +1,16 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { type GroupedTotals, sumTotals, type UsageTotals } from "../../store/store.ts";
 import { AdminError } from "../formats/admin-error.ts";
-import { flag, moment, nullable, text, when } from "../formats/shapes.ts";
+import { when } from "../formats/shapes.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { chosenRange, iso, momentOf } from "../moments.ts";
 import { keyFilter } from "../requests/schema.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
-import { usageSums } from "./schema.ts";
+import { type SessionAgentsView, sessionAgentsView } from "./schema.ts";
 import { usageTotalsView } from "./usage-totals-view.ts";
 
 /** Agents, each with the one that started it. The largest are listed. */
 const maxGroups = 500;
-
-const sessionAgentView = Type.Object({
-  agent: nullable(
-    text("Null for the main conversation, `other` for agents that reports do not list by themselves."),
-  ),
-  parent_agent: nullable(text("The agent that started it, as the client sent it.")),
-  depth: Type.Integer({ minimum: 0, description: "Its level in the tree." }),
-  ...usageSums,
-});
-export type SessionAgentView = Static<typeof sessionAgentView>;
-
-const sessionAgentsView = Type.Object({
-  since: moment,
-  until: moment,
-  data: Type.Array(sessionAgentView, {
-    description: "In the order of the tree: each agent is followed by the agents that it started.",
-  }),
-  total: Type.Object(usageSums),
-  complete: flag("All agents are listed. `total` includes all in any case."),
-});
-export type SessionAgentsView = Static<typeof sessionAgentsView>;
 
 const agentsQuery = Type.Object({
   session: Type.String({ minLength: 1, description: "The conversation id that the client sent." }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { IssuedKeyView } from "../../../src/admin/key-terms/schema.ts";
-import type { SessionAgentsView } from "../../../src/admin/reports/session-agents.ts";
+import type { SessionAgentsView } from "../../../src/admin/reports/schema.ts";
 import { settleItem } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 

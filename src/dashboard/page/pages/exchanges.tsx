@@ -15,6 +15,7 @@ import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
 import { exchangeColumns } from "./exchange-table.tsx";
+import { SessionAgents } from "./session-agents.tsx";
 
 /** Filters by the caller's labels, set by links on a request. */
 const callerFilters = ["user", "session", "agent", "batch", "tag"] as const;
@@ -80,6 +81,7 @@ export function Exchanges() {
     cursor,
     limit: 50,
   });
+  const session = query.value.get("session");
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>
@@ -87,6 +89,7 @@ export function Exchanges() {
         <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", filters)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />
+      {session !== null && <SessionAgents key={session} session={session} />}
       <ListCard
         loaded={page}
         rowsOf={({ data }) => data}
