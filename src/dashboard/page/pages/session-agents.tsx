@@ -19,6 +19,12 @@ function hrefOfAgent(agent: string): string {
   return hrefOf(`requests?${search}`);
 }
 
+/** Agents that are counted together as `other` have no filter. */
+function AgentName({ agent }: Pick<SessionAgentView, "agent">) {
+  if (agent === null) return <>Main conversation</>;
+  return agent === "other" ? <>other</> : <a href={hrefOfAgent(agent)}>{agent}</a>;
+}
+
 const columns: readonly Column<SessionAgentView>[] = [
   {
     name: "Agent",
@@ -26,7 +32,7 @@ const columns: readonly Column<SessionAgentView>[] = [
     phone: "title",
     cell: ({ agent, depth }) => (
       <span style={{ paddingInlineStart: `${Math.min(depth, deepest) * indentEm}em` }}>
-        {agent === null ? "Main conversation" : <a href={hrefOfAgent(agent)}>{agent}</a>}
+        <AgentName agent={agent} />
       </span>
     ),
   },
