@@ -1,12 +1,14 @@
 import { csvLine } from "../../base/text/csv.ts";
 import { printableJson } from "../../base/text/printable.ts";
-import type { Entry, KeyRecord } from "../../store/store.ts";
+import type { AccountRecord, KeyRecord, ListedEntry } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
 import { findKey } from "../key-terms/find-key.ts";
 import { entryDocument } from "../requests/exchange-document.ts";
 import type { EntryView } from "../requests/schema.ts";
+import { focusColumns } from "./focus/columns.ts";
+import { focusRows } from "./focus/rows.ts";
 
-export const exportFormats = ["csv", "jsonl"] as const;
+export const exportFormats = ["csv", "jsonl", "focus"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 export interface LedgerExport {
@@ -16,6 +18,14 @@ export interface LedgerExport {
   readonly sinceMs?: number | undefined;
   /** Not included. */
   readonly untilMs?: number | undefined;
+  /** For the amounts of FOCUS, which are in USD. */
+  readonly microUsdPerCredit: number;
+}
+
+/** Keys and accounts by id, which hardly ever change within an export. */
+interface Names {
+  readonly keys: Map<string, KeyRecord | null>;
+  readonly accounts: Map<string, AccountRecord | null>;
 }
 
 const entriesPerChunk = 1_000;
@@ -49,32 +59,50 @@ const columns = [
 
 /**
  * Exports entries, oldest first, one chunk of text at a time. The fields are the same as in the admin API, but `amount`
- * is in whole nano-credits.
+ * is in whole nano-credits. `focus` has the columns of FOCUS instead.
  */
 export async function* exportLedger(
   context: OperationContext,
-  { format, key, sinceMs, untilMs }: LedgerExport,
+  { key, sinceMs, untilMs, ...options }: LedgerExport,
 ): AsyncGenerator<string> {
   const { store } = context;
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
-  const keys = new Map<string, KeyRecord | null>();
-  if (format === "csv") yield `${columns.join(",")}\n`;
+  const names: Names = { keys: new Map(), accounts: new Map() };
+  if (options.format !== "jsonl")
+    yield `${(options.format === "focus" ? focusColumns : columns).join(",")}\n`;
   for (let afterId = 0; ; ) {
     const entries = await store.listEntries({ afterId, limit: entriesPerChunk, keyId, sinceMs, untilMs });
     const last = entries.at(-1);
     if (last === undefined) return;
     afterId = last.id;
     for (const id of new Set(entries.map((entry) => entry.keyId ?? ""))) {
-      if (id !== "" && !keys.has(id)) keys.set(id, await store.findKey(id));
+      if (id !== "" && !names.keys.has(id)) names.keys.set(id, await store.findKey(id));
     }
-    yield entries.map((entry) => `${lineOf(entry, keys.get(entry.keyId ?? "") ?? null, format)}\n`).join("");
+    if (options.format === "focus") {
+      for (const id of new Set(entries.map((entry) => entry.accountId))) {
+        if (!names.accounts.has(id)) names.accounts.set(id, await store.findAccount(id));
+      }
+    }
+    yield entries
+      .flatMap((entry) => linesOf(entry, names, options))
+      .map((line) => `${line}\n`)
+      .join("");
   }
 }
 
-function lineOf(entry: Entry, key: KeyRecord | null, format: ExportFormat): string {
+function linesOf(
+  entry: ListedEntry,
+  { keys, accounts }: Names,
+  { format, microUsdPerCredit }: Pick<LedgerExport, "format" | "microUsdPerCredit">,
+): readonly string[] {
+  const key = keys.get(entry.keyId ?? "") ?? null;
+  if (format === "focus") {
+    const account = accounts.get(entry.accountId) ?? null;
+    const rows = focusRows(entry, { key, account, microUsdPerCredit });
+    return rows.map((row) => csvLine(focusColumns.map((name) => row[name])));
+  }
   const document = entryDocument(entry, () => key);
   const whole = document.unit === "credits" ? { amount: entry.amount, unit: "nano_credits" as const } : {};
   const exported: EntryView = { ...document, ...whole };
-  if (format === "csv") return csvLine(columns.map((name) => exported[name]));
-  return printableJson(exported);
+  return [format === "csv" ? csvLine(columns.map((name) => exported[name])) : printableJson(exported)];
 }

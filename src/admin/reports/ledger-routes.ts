@@ -107,12 +107,13 @@ export const ledgerRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/ledger/export",
-    "Export the ledger's entries, oldest first, as CSV or JSON lines",
-    { query: exportQuery, answers: text("One entry per line.") },
+    "Export the ledger's entries, oldest first, as CSV, JSON lines or FOCUS",
+    { query: exportQuery, answers: text("One entry per line; with `format=focus` one price of a charge.") },
     async ({ deps, query: { format, key, since, until } }) => {
       const nowMs = deps.clock.wallMs();
       const range = { sinceMs: momentOf(since, nowMs), untilMs: momentOf(until, nowMs) };
-      const chunks = exportLedger(deps, { format, key, ...range });
+      const { microUsdPerCredit } = deps.settings();
+      const chunks = exportLedger(deps, { format, key, ...range, microUsdPerCredit });
       // The first chunk is read at once, so that a key that does not exist is an error instead of an export that breaks off.
       const first = await chunks.next();
       const headers = answerHeaders({ "content-type": "text/plain; charset=utf-8" });

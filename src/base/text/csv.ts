@@ -1,5 +1,14 @@
 import { printable } from "./printable.ts";
 
+/** A decimal number as text, with more digits than a double has. It is a number to a spreadsheet, too. */
+export class Decimal {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** The fields of a line. An object is written as JSON. */
 export function csvLine(fields: readonly unknown[]): string {
   return fields.map(csvField).join(",");
@@ -15,6 +24,7 @@ const formula = /(^|;)(?=[\s\u00a0]*[=+\-@＝＋－＠])/g;
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return decimal(value);
+  if (value instanceof Decimal) return value.text;
   const shown = typeof value === "string" ? value : JSON.stringify(value);
   const text = printable(shown.replace(/^(?=[\t\r])/, "'")).replaceAll(formula, "$1'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -6,16 +6,20 @@ import { type Bench, openBench } from "../../ledger/fixtures.ts";
 import { testEachJournal } from "../../store/each-journal.ts";
 import { settleItem } from "../../store/fixtures.ts";
 
-async function exported(bench: Bench, asked: LedgerExport): Promise<readonly string[]> {
+async function exported(
+  bench: Bench,
+  asked: Omit<LedgerExport, "microUsdPerCredit">,
+): Promise<readonly string[]> {
   const chunks: string[] = [];
   const context = { store: bench.operator, clock: bench.clock };
-  for await (const chunk of exportLedger(context, asked)) chunks.push(chunk);
+  for await (const chunk of exportLedger(context, { ...asked, microUsdPerCredit: 1_000_000 }))
+    chunks.push(chunk);
   return chunks;
 }
 
 async function lines(
   bench: Bench,
-  asked: Omit<LedgerExport, "format"> = {},
+  asked: Omit<LedgerExport, "format" | "microUsdPerCredit"> = {},
 ): Promise<readonly Record<string, unknown>[]> {
   const text = (await exported(bench, { format: "jsonl", ...asked })).join("");
   return text === ""
@@ -87,7 +91,7 @@ testEachJournal("a range has its beginning, and not its end", async (database) =
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 1_000);
   await bench.store.commit([100, 200, 300].map((atMs) => settleItem(key.id, atMs, { atMs })));
-  const amounts = async (asked: Omit<LedgerExport, "format">) =>
+  const amounts = async (asked: Omit<LedgerExport, "format" | "microUsdPerCredit">) =>
     (await lines(bench, asked)).map(({ amount }) => amount);
   expect(await amounts({ sinceMs: 100, untilMs: 300 })).toEqual([-100, -200]);
   expect(await amounts({ sinceMs: 200, key: key.id })).toEqual([-200, -300]);

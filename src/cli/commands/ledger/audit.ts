@@ -74,27 +74,31 @@ const columns: readonly ListColumn<DifferenceView>[] = [
 ];
 
 interface ExportFields extends TimeOptions {
-  readonly format?: "csv" | "jsonl";
+  readonly format?: "csv" | "jsonl" | "focus";
   readonly key?: string;
 }
 
-export const ledgerExportCommand = exported<ExportFields, { csv?: true }>({
+export const ledgerExportCommand = exported<ExportFields, { csv?: true; focus?: true }>({
   name: "export",
   summary: "Write the ledger's entries to stdout, oldest first",
   call: "GET /ledger/export",
   fields: {
     format: choiceOption(
       "format",
-      ["csv", "jsonl"],
-      "comma-separated, or one JSON object a line (default: csv)",
+      ["csv", "jsonl", "focus"],
+      "comma-separated, one JSON object a line, or CSV with the columns of FOCUS 1.2 (default: csv)",
     ),
     key: option("--key <key>", "only this key, by id, prefix or label"),
     ...timeFieldsFrom("the beginning"),
   },
-  extras: { csv: option("--csv", "the same as --format csv") },
+  extras: {
+    csv: option("--csv", "the same as --format csv"),
+    focus: option("--focus", "the same as --format focus"),
+  },
   examples: [
     "sluice ledger export > ledger.csv",
     ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
+    ["sluice ledger export --focus --since 2026-10 --until 2026-11", "for a FinOps tool"],
     ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "or --json"],
   ],
   note:
@@ -103,8 +107,8 @@ export const ledgerExportCommand = exported<ExportFields, { csv?: true }>({
   check({ since, until }) {
     if (since !== undefined && until !== undefined) chosenTime({ since, until }, until);
   },
-  input: ({ format, key, since, until, csv }, { options: { json } }) => ({
-    format: format ?? (json && !csv ? "jsonl" : "csv"),
+  input: ({ format, key, since, until, csv, focus }, { options: { json } }) => ({
+    format: format ?? (focus ? "focus" : json && !csv ? "jsonl" : "csv"),
     key,
     since: since && iso(since),
     until: until && iso(until),
