@@ -20,7 +20,7 @@ beforeEach(async () => {
     ...usualResponse(request),
     before: [{ sleepMs: 5 }],
   }));
-  const head = "[server]\nshutdown_grace = 0.2\n[batches]\nconcurrency = 8\n";
+  const head = "[server]\nshutdown_grace = 0.2\n[batches]\nconcurrency = 16\n";
   sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
   key = await sluice.createKey({ credit: 1000 });
 });

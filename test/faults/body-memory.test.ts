@@ -24,7 +24,7 @@ beforeAll(async () => {
     config: configFor({ url: provider.url, head }),
     env: { SLUICE_ADMIN_TOKEN: adminToken },
   });
-  greedy = await sluice.createKey({ credit: 0 });
+  greedy = await sluice.createKey({ credit: 0.000001 });
   other = await sluice.createKey();
 });
 afterEach(() => {
@@ -214,7 +214,7 @@ describe("many unfinished bodies of several keys", () => {
   beforeAll(async () => {
     const head = `[server]\nmax_body_bytes = ${bodyBytes}\nmax_body_memory = ${budgetBytes}`;
     roomy = await startSluice({ config: configFor({ url: provider.url, head }) });
-    for (let key = 0; key < 4; key += 1) greedyKeys.push(await roomy.createKey({ credit: 0 }));
+    for (let key = 0; key < 4; key += 1) greedyKeys.push(await roomy.createKey({ credit: 0.000001 }));
     patient = await roomy.createKey();
   });
   afterAll(() => roomy.dispose());

@@ -110,7 +110,7 @@ test("labels and owners have no control characters, and none that turn the direc
       `a${character}b`,
       "--json",
     );
-    if (/[\n\u2028]/.test(character)) expect([character, owned.code]).toEqual([character, 1]);
+    if (character === "\u2028") expect([character, owned.code]).toEqual([character, 1]);
     else expect([character, JSON.parse(owned.stdout).owner]).toEqual([character, "ab"]);
     const account = await sluice.cli("accounts", "create", "--mode", "credit", "--label", `a${character}b`);
     expect([character, account.code]).toEqual([character, 1]);
