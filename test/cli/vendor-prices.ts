@@ -65,7 +65,7 @@ export const vendorPrices: readonly VendorPrices[] = [
       ["mistral-small-latest", 0.15, 0.6],
       ["codestral-latest", 0.3, 0.9],
       ["ministral-8b-latest", 0.15, 0.15],
-      ["ministral-3b-latest", 0.04, 0.04],
+      ["ministral-3b-latest", 0.1, 0.1],
       ["mistral-medium-2508", 0.4, 2],
     ],
     embedding: ["mistral-embed", 0.1],
@@ -150,7 +150,7 @@ export const vendorPrices: readonly VendorPrices[] = [
     variable: "DASHSCOPE",
     models: [
       ["qwen3.7-max", 2.5, 7.5],
-      ["qwen3.7-plus", 0.5, 3],
+      ["qwen3.7-plus", 0.4, 1.6],
       ["qwen-max", 1.6, 6.4],
       ["qwen-flash", 0.05, 0.4],
     ],
@@ -159,9 +159,9 @@ export const vendorPrices: readonly VendorPrices[] = [
     name: "deepinfra",
     variable: "DEEPINFRA",
     models: [
-      ["deepseek-ai/DeepSeek-R1-0528", 0.5, 2.15],
-      ["deepinfra/meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", 0.15, 0.6],
-      ["meta-llama/Llama-3.2-3B-Instruct", 0.02, 0.02],
+      ["deepinfra/deepseek-ai/DeepSeek-R1-0528", 0.5, 2.15],
+      ["deepinfra/meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", 0.2, 0.8],
+      ["deepinfra/meta-llama/Llama-3.2-3B-Instruct", 0.02, 0.02],
     ],
   },
   {
@@ -182,7 +182,7 @@ export const vendorPrices: readonly VendorPrices[] = [
       ["gpt-5-nano-2025-08-07", 0.05, 0.4],
       ["azure/claude-opus-4-8", 5, 25],
     ],
-    embedding: ["text-embedding-3-small", 0.02],
+    embedding: ["text-embedding-3-small", 0.022],
   },
   {
     name: "bedrock",

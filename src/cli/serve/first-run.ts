@@ -83,8 +83,8 @@ function curlLine(mode: KeyMode, secret: string, { url, settings }: ReachableGat
   return model === undefined ? null : curlFor(model, mode === "credit" ? url : `${url}/token`, secret);
 }
 
-/** Prices of a vendor's current models are checked again and again, and of its older ones they are not. */
-const currentForMs = 60 * 24 * 60 * 60 * 1000;
+/** The catalog lists a vendor's current models first. */
+const currentModels = 5;
 
 /**
  * The model for the first request: an LLM that a credit key can use, preferably the vendor's current one with the lowest output
@@ -100,11 +100,10 @@ export function modelToTry(settings: Settings): ModelSettings | undefined {
   const sameVendor = usable.filter(
     (model) => model.deployments[0]?.provider === first.deployments[0]?.provider,
   );
-  const checkedAt = ({ priceChecked }: ModelSettings) => Date.parse(priceChecked ?? "1970-01-01");
-  const newestAt = Math.max(...sameVendor.map(checkedAt));
-  const current = sameVendor.filter((model) => checkedAt(model) >= newestAt - currentForMs);
   const outputOf = ({ price }: ModelSettings) => price?.output ?? 0;
-  return current.reduce((lowest, model) => (outputOf(model) < outputOf(lowest) ? model : lowest));
+  return sameVendor
+    .slice(0, currentModels)
+    .reduce((lowest, model) => (outputOf(model) < outputOf(lowest) ? model : lowest));
 }
 
 /** A command that works as pasted. */

@@ -248,7 +248,7 @@ model_list:
     const { settings } = loadSettings({ file: file.path, env: secrets, cwd: file.folder });
     const input = (id: string) =>
       settings.models.find((model) => model.id === id)?.deployments[0]?.price?.input;
-    expect(input("azure-v1")).toBe(5_000_000);
+    expect(input("azure-v1")).toBe(4_000_000);
     expect(input("vertex")).toBe(4_400_000);
     expect(input("bedrock-keys")).toBe(4_400_000);
     expect(input("gemini")).toBe(2_000_000);
