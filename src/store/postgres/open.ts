@@ -36,7 +36,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
       await performed(rejectMoved(client.address.name), client.query);
     });
     if (role === "operator") return postgresStore({ client, clock, maintenance: null });
-    await cleanOnce(new Database(client, deadlineMs), clock);
+    await new Database(client, connectTimeoutMs.gateway).repeatedly(() => cleanOnce(client, clock));
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();
     return postgresStore({ client, clock, maintenance });
@@ -46,11 +46,13 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
   }
 }
 
-async function cleanOnce({ read, changeTogether }: Database, clock: Clock): Promise<void> {
-  if ((await read(selectCleaned, [])).length > 0) return;
-  await changeTogether(function* () {
+/** Can be repeated: it leaves what is clean as it is. */
+async function cleanOnce(client: PostgresClient, clock: Clock): Promise<void> {
+  if ((await client.query(selectCleaned, [])).length > 0) return;
+  const work = function* () {
     yield* cleanStoredLabels(postgresStatements, yield* presentMs(postgresStatements, clock.wallMs()));
-  });
+  };
+  await client.transaction((query) => performed(work(), query));
 }
 
 async function rejectUnusable(client: PostgresClient): Promise<void> {
