@@ -8,6 +8,7 @@ import { didYouMean } from "../config/suggest.ts";
 import { StoreError } from "../store/store.ts";
 import { gatewayInUse } from "./gateways/remote.ts";
 import { type DataOptions, isRemoteCapable, SluiceCommand } from "./help.ts";
+import { OperationRejected } from "./operations/client.ts";
 import { buildProgram, fullName } from "./program.ts";
 import { plain, type Style } from "./terminal/style.ts";
 import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/terminal.ts";
@@ -17,19 +18,34 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
   const json = argv.includes("--json");
   let terminal = withoutLongWords(guarded(unguarded), argv);
   let called: string | null = null;
+  let ran: Command | null = null;
   try {
     const { words, gateway } = takeGateway(argv);
     terminal = { ...terminal, gateway };
     const program = buildProgram(terminal, json, words[0]);
     program.hook("preAction", (_, command) => {
+      ran = command;
       rejectRemote(command, gateway, terminal);
       if (isRemoteCapable(command)) called = gateway ?? gatewayInUse(terminal, command.opts<DataOptions>());
     });
     await program.parseAsync(expandHelpAliases(words, program), { from: "user" });
     return 0;
   } catch (error) {
-    return reportError(called === null ? error : unlessOfOtherForm(error, called), terminal, json);
+    const known = called === null ? error : unlessOfOtherForm(error, called);
+    return reportError(withOptionNames(known, ran), terminal, json);
   }
+}
+
+/** An operation's message names the fields of the API. Those that the command has as options are named like these. */
+function withOptionNames(error: unknown, command: Command | null): unknown {
+  if (command === null || !(error instanceof OperationRejected || error instanceof OperationError))
+    return error;
+  const options = new Set(command.options.map(({ long }) => long));
+  const message = error.message.replaceAll(/`([a-z][a-z_]*)`/g, (field, name: string) => {
+    const option = `--${name.replaceAll("_", "-")}`;
+    return options.has(option) ? `\`${option}\`` : field;
+  });
+  return new CommandError(message);
 }
 
 /** A remote server can be a gateway of a different release, or no gateway at all, so its response can lack fields that a command expects. */
