@@ -50,7 +50,7 @@ test("nonsense is rejected with what to write instead", async () => {
   const cases: readonly (readonly [argv: string[], code: number, text: string])[] = [
     [["list", "--after", "yesterday"], 2, "Use a cursor of the feed, such as 12.vOq0yX6mJc2dQf1K."],
     [["list", "--since", "soon"], 2, "such as 7d or 24h"],
-    [["list", "--since", "7d", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "Pass `after` or `since`, not both"],
+    [["list", "--since", "7d", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "Pass `--after` or `--since`, not both"],
     [["list", "--limit", "1001"], 2, "Must be a whole number from 1 to 1000."],
     [["list", "--after", "1.AAAAAAAAAAAAAAAA"], 1, "matches no entry of this ledger"],
     [
@@ -58,7 +58,7 @@ test("nonsense is rejected with what to write instead", async () => {
       2,
       "Use an amount of credits with at most nine decimals, such as -12.5.",
     ],
-    [[...through, "--total", "5"], 1, "`through` matches no entry of this ledger"],
+    [[...through, "--total", "5"], 1, "`--through` matches no entry of this ledger"],
     [["verify", "--count", "-1"], 2, "Must be a whole number"],
   ];
   for (const [argv, code, text] of cases) {
