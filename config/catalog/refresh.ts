@@ -18,7 +18,7 @@ const usage = `usage: bun config/catalog/refresh.ts LIST[@DAY]... [--dry-run] [-
 LIST is LiteLLM's model_prices_and_context_window.json or models.dev's api.json, DAY the day on which it was read, by default today.
 Of two lists with a model, the one with the newer day decides.
 --accept-large accepts prices that change by more than a factor of 3: compare them with the vendor's own list first.
---checked also replaces prices that were checked by hand: those of config/models.toml, and of lines with a note.`;
+--checked also replaces prices that were checked by hand: all in config/models.toml, and in lines with a note.`;
 
 const folder = import.meta.dir;
 const modelsFile = join(folder, "..", "models.toml");

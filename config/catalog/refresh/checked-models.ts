@@ -5,7 +5,7 @@ import { changeOf, isFreeOnly } from "./change.ts";
 import { keyOf, type Listed, type ListedModel } from "./lists.ts";
 import type { Report } from "./report.ts";
 
-/** The text of `config/models.toml`, whose prices were checked by hand, with those of newer lists if it is told. */
+/** The text of `config/models.toml`, whose prices were checked by hand, with prices of newer lists if `--checked` is set. */
 export function refreshedModels(text: string, listed: Listed, isTold: boolean, report: Report): string {
   // The cast holds because a test loads the same text as a configuration.
   const { models = [] } = Bun.TOML.parse(text) as ConfigFile;
